@@ -25,6 +25,7 @@ def autobatch_repositories():
         package = "libbenchmark-dev",
         header = "benchmark/benchmark.h",
         build_file = "//third_party/benchmark:benchmark.BUILD",
+        optional = True,
     )
     system_repository(
         name = "boost",

@@ -6,7 +6,7 @@ def _system_repository_impl(rctx):
         for folder in ["/usr/include", "/usr/local/include"]
     ])
     rctx.symlink(rctx.attr.build_file, "BUILD.bazel")
-    rctx.file("header_found.bzl", "FOUND = %s\n" % found)
+    rctx.file("found.bzl", "FOUND = %d\n" % (1 if found else 0))
     if not found and not rctx.attr.optional:
         fail(("%s is not installed: no %s below /usr/include. Run ./bazelw once, or install " +
               "it: apt-get install %s") % (rctx.name, rctx.attr.header, rctx.attr.package))
@@ -17,7 +17,7 @@ system_repository = repository_rule(
         "package": attr.string(mandatory = True, doc = "Debian packages that bring it"),
         "header": attr.string(mandatory = True, doc = "a header that shows it is there"),
         "build_file": attr.label(mandatory = True, allow_single_file = True),
-        "optional": attr.bool(doc = "missing: the build file stubs it out"),
+        "optional": attr.bool(doc = "when missing, the build file makes stubs of it (it loads FOUND from :found.bzl)"),
     },
     local = True,
     configure = True,

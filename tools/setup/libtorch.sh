@@ -78,14 +78,15 @@ require_room() {
 # The platform is named, so that any Python with pip installs the same locked wheels. TMPDIR is on
 # the same disk: pip unpacks there, and /tmp is often a small tmpfs.
 pip_install() {
-  local python=python3
+  local python=python3 platforms=(--platform manylinux2014_x86_64) glibc
+  for glibc in {17..28}; do
+    platforms+=(--platform "manylinux_2_${glibc}_x86_64")
+  done
   python3 -m pip --version >/dev/null 2>&1 || python=/usr/bin/python3
   TMPDIR=$1/tmp "$python" -m pip install --quiet --disable-pip-version-check --no-input \
     --root-user-action=ignore --no-deps --require-hashes --no-compile --target "$1" \
     --implementation cp --python-version 3.11 --abi cp311 --abi none --only-binary :all: \
-    --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 \
-    --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 \
-    -r "$LIBTORCH_LOCK" >&2
+    "${platforms[@]}" -r "$LIBTORCH_LOCK" >&2
 }
 
 explain_pip_failure() {
