@@ -1,0 +1,85 @@
+#ifndef AUTOBATCH_TYPES_PROTOCOL_H_
+#define AUTOBATCH_TYPES_PROTOCOL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/describe.hpp>
+
+#include "autobatch/types/device.h"
+#include "autobatch/types/observation.h"
+#include "autobatch/types/workload.h"
+
+// The trial protocol between a parent and the process that runs the steps: one JSON object a line on
+// two inherited descriptors whose numbers are in the environment. stdout and stderr stay the
+// child's own.
+//
+//   parent -> child   {"type":"setup", ...}  once; then {"type":"trial", ...} each; end of file: quit
+//   child -> parent   {"type":"hello", ...}  once after setup (model built, context exists);
+//                     then for each trial {"type":"phase", ...}, {"type":"step", ...} and one
+//                     {"type":"result", ...}
+namespace autobatch {
+
+inline constexpr int64_t kProtocolVersion = 1;
+inline constexpr char kRequestFdVariable[] = "AUTOBATCH_REQUEST_FD";
+inline constexpr char kReportFdVariable[] = "AUTOBATCH_REPORT_FD";
+// A longer line is a protocol failure, never an allocation.
+inline constexpr int64_t kMaxProtocolLine = int64_t{4} << 20;
+
+enum class RequestType { kSetup, kTrial };
+BOOST_DESCRIBE_ENUM(RequestType, kSetup, kTrial)
+
+struct Request {
+  RequestType type = RequestType::kTrial;
+  // setup
+  int64_t protocol = kProtocolVersion;
+  DeviceKind device = DeviceKind::kCpu;
+  std::optional<WorkloadSpec> workload;
+  // trial
+  std::optional<TrialSpec> trial;
+};
+BOOST_DESCRIBE_STRUCT(Request, (), (type, protocol, device, workload, trial))
+
+enum class ReplyType { kHello, kPhase, kStep, kResult };
+BOOST_DESCRIBE_ENUM(ReplyType, kHello, kPhase, kStep, kResult)
+
+struct Hello {
+  int64_t protocol = kProtocolVersion;
+  int64_t pid = 0;
+  std::optional<std::string> device_uuid;
+  std::optional<int64_t> parameters;
+};
+BOOST_DESCRIBE_STRUCT(Hello, (), (protocol, pid, device_uuid, parameters))
+
+struct Reply {
+  ReplyType type = ReplyType::kHello;
+  std::optional<Hello> hello;
+  // Entered now: so that a child that dies is known to have died there.
+  std::optional<TrialPhase> phase;
+  std::optional<StepObservation> step;
+  // Whole; `steps` included.
+  std::optional<Observation> result;
+};
+BOOST_DESCRIBE_STRUCT(Reply, (), (type, hello, phase, step, result))
+
+// What `worker --describe` prints as one line: the libraries, and the devices as the CUDA driver
+// enumerates them for this process (its verdict on CUDA_VISIBLE_DEVICES).
+struct WorkerDescription {
+  std::string libtorch_version;
+  std::optional<std::string> cuda_version;
+  std::optional<std::string> cudnn_version;
+  std::optional<std::string> nccl_version;
+  // uuid, name, pci_bus_id, compute_capability, integrated, total and free, in visible order.
+  std::vector<Device> devices;
+  // Why there are none.
+  std::string cuda_error;
+};
+BOOST_DESCRIBE_STRUCT(WorkerDescription, (),
+                      (libtorch_version, cuda_version, cudnn_version, nccl_version, devices,
+                       cuda_error))
+
+}  // namespace autobatch
+
+#endif  // AUTOBATCH_TYPES_PROTOCOL_H_
