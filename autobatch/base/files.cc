@@ -1,0 +1,90 @@
+#include "autobatch/base/files.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "autobatch/base/status_macros.h"
+
+namespace autobatch {
+namespace {
+
+absl::Status Error(int error, absl::string_view doing, absl::string_view path) {
+  return absl::ErrnoToStatus(error, absl::StrCat("cannot ", doing, " ", path));
+}
+
+}  // namespace
+
+std::string ResolveUserPath(absl::string_view path) {
+  const char* directory = std::getenv("BUILD_WORKING_DIRECTORY");
+  const std::filesystem::path own((std::string(path)));
+  if (directory == nullptr || own.is_absolute()) return own.string();
+  return (std::filesystem::path(directory) / own).string();
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return Error(errno, "read", path);
+  const auto closer = absl::MakeCleanup([file] { close(file); });
+  std::string content;
+  char buffer[1 << 16];
+  while (true) {
+    const ssize_t got = read(file, buffer, sizeof(buffer));
+    if (got == 0) return content;
+    if (got > 0) content.append(buffer, static_cast<size_t>(got));
+    if (got < 0 && errno != EINTR) return Error(errno, "read", path);
+  }
+}
+
+absl::Status WriteAll(int descriptor, absl::string_view content, absl::string_view name) {
+  while (!content.empty()) {
+    const ssize_t written = write(descriptor, content.data(), content.size());
+    if (written >= 0) {
+      content.remove_prefix(static_cast<size_t>(written));
+    } else if (errno != EINTR) {
+      return Error(errno, "write", name);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteFileAtomically(const std::string& path, absl::string_view content) {
+  std::error_code ignored;  // A missing folder shows when the file is opened.
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (!parent.empty()) std::filesystem::create_directories(parent, ignored);
+
+  const bool in_place =
+      std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
+  std::string target = path;
+  int file = -1;
+  if (in_place) {
+    file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    target += ".XXXXXX";
+    file = mkostemp(target.data(), O_CLOEXEC);
+  }
+  if (file < 0) return Error(errno, "write", path);
+
+  absl::Status status = WriteAll(file, content, path);
+  if (!in_place && status.ok()) {
+    const mode_t mask = umask(0);
+    umask(mask);
+    if (fchmod(file, 0666 & ~mask) != 0 || fsync(file) != 0) status = Error(errno, "write", path);
+  }
+  if (close(file) != 0 && status.ok()) status = Error(errno, "write", path);
+  if (in_place) return status;
+  if (status.ok() && rename(target.c_str(), path.c_str()) != 0) {
+    status = Error(errno, "write", path);
+  }
+  if (!status.ok()) unlink(target.c_str());
+  return status;
+}
+
+}  // namespace autobatch

@@ -1,0 +1,63 @@
+#include "autobatch/base/files.h"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace autobatch {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Folder(absl::string_view name) {
+  const std::string folder = absl::StrCat(testing::TempDir(), "/files_test_", name);
+  std::filesystem::remove_all(folder);
+  return folder;
+}
+
+TEST(WriteFileAtomicallyTest, NewFolder_IsMadeAndNothingElseIsLeft) {
+  const std::string folder = Folder("new");
+  ASSERT_TRUE(WriteFileAtomically(folder + "/a/b.json", "one").ok());
+  ASSERT_TRUE(WriteFileAtomically(folder + "/a/b.json", "two").ok());
+  EXPECT_EQ(*ReadFile(folder + "/a/b.json"), "two");
+  int files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder + "/a")) {
+    ++files;
+  }
+  EXPECT_EQ(files, 1);
+}
+
+TEST(WriteFileAtomicallyTest, FullDisk_IsAnErrorThatNamesThePath) {
+  const absl::Status status = WriteFileAtomically("/dev/full", "text");
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/dev/full"));
+}
+
+TEST(WriteFileAtomicallyTest, ParentIsAFile_NamesThePathAndKeepsTheOldOne) {
+  const std::string folder = Folder("file");
+  ASSERT_TRUE(WriteFileAtomically(folder + "/plain", "kept").ok());
+  const absl::Status status = WriteFileAtomically(folder + "/plain/below", "text");
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("plain/below"));
+  EXPECT_EQ(*ReadFile(folder + "/plain"), "kept");
+}
+
+TEST(ReadFileTest, MissingFile_IsNotFound) {
+  const auto content = ReadFile("/no/such/file");
+  EXPECT_EQ(content.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(content.status().message()), HasSubstr("/no/such/file"));
+}
+
+TEST(ResolveUserPathTest, BazelRun_ResolvesWhereTheUserStood) {
+  setenv("BUILD_WORKING_DIRECTORY", "/home/user", 1);
+  EXPECT_EQ(ResolveUserPath("out.json"), "/home/user/out.json");
+  EXPECT_EQ(ResolveUserPath("/abs/out.json"), "/abs/out.json");
+  unsetenv("BUILD_WORKING_DIRECTORY");
+  EXPECT_EQ(ResolveUserPath("out.json"), "out.json");
+}
+
+}  // namespace
+}  // namespace autobatch
