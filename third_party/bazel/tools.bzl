@@ -35,3 +35,4 @@ def tool_repositories():
     native.local_repository(name = "platforms", path = "/usr/share/bazel/platforms")
     _rules_cc(name = "rules_cc")
     _coverage_tools(name = "remote_coverage_tools")
+    native.register_toolchains("//third_party/python:toolchain")
