@@ -1,0 +1,332 @@
+#include "autobatch/search/search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "autobatch/base/status_macros.h"
+#include "autobatch/base/units.h"
+#include "autobatch/types/enum_names.h"
+
+namespace autobatch {
+namespace {
+
+// A peak that still grows gets this many times the confirming steps at most.
+constexpr int64_t kMaxStepsFactor = 4;
+
+absl::Status Validate(const SearchOptions& options) {
+  if (!(options.precision >= 0 && options.precision <= 0.5)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("precision ", options.precision, ": from 0 to 0.5"));
+  }
+  if (options.max_batch_bound != BatchBound::kMaxBatch &&
+      options.max_batch_bound != BatchBound::kDataset) {
+    return absl::InvalidArgumentError("the largest batch is bound by an option or by the data set");
+  }
+  if (options.explore_steps < 2) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "explore steps ", options.explore_steps, ": at least 2, the peak comes after the first"));
+  }
+  if (options.confirm_steps < options.explore_steps) {
+    return absl::InvalidArgumentError(absl::StrCat("confirm steps ", options.confirm_steps,
+                                                   ": at least the explore steps, ",
+                                                   options.explore_steps));
+  }
+  if (options.accumulation < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("accumulation ", options.accumulation, ": at least 1"));
+  }
+  if (options.evaluation_batch.value_or(0) < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("evaluation batch ", *options.evaluation_batch, ": at least 0"));
+  }
+  if (options.throughput_knee.has_value() &&
+      !(*options.throughput_knee > 0 && *options.throughput_knee < 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("throughput knee ", *options.throughput_knee, ": between 0 and 1"));
+  }
+  return absl::OkStatus();
+}
+
+// What a trial that says it ran shows to be wrong with it.
+std::optional<Failure> Distrust(const Observation& observation) {
+  const TrialSpec& trial = observation.trial;
+  if (observation.batch_seen.has_value() && *observation.batch_seen != trial.batch) {
+    return Failure{
+        .kind = FailureKind::kBatchIgnored,
+        .message = absl::StrCat("the step ran on a batch of ", *observation.batch_seen, ", not on the ",
+                                trial.batch, " asked for"),
+        .advice = "make the step use the batch it is given"};
+  }
+  const auto ran = static_cast<int64_t>(observation.steps.size());
+  if (ran > 0 && ran < trial.steps) {
+    return Failure{.kind = FailureKind::kProtocol,
+                   .message = absl::StrCat("only ", ran, " of ", trial.steps, " steps ran")};
+  }
+  for (const StepObservation& step : observation.steps) {
+    if (step.loss.has_value() && !std::isfinite(*step.loss)) {
+      return Failure{.kind = FailureKind::kNonFiniteLoss,
+                     .message = absl::StrCat("the loss of step ", step.step, " is not finite"),
+                     .step = step.step};
+    }
+  }
+  return std::nullopt;
+}
+
+int64_t SamplesStepped(const Observation& observation) {
+  const TrialSpec& trial = observation.trial;
+  int64_t steps = trial.steps;
+  if (!observation.ok()) {
+    steps = std::max<int64_t>(observation.failure->step.value_or(0), observation.steps.size());
+  }
+  return trial.batch * trial.accumulation * steps;
+}
+
+Bracket::Ran RanOf(const Observation& observation) {
+  const TrialSpec& trial = observation.trial;
+  const double step_ms = observation.step_ms.value_or(0);
+  const double samples = static_cast<double>(trial.batch) * trial.accumulation;
+  return {trial.batch, observation.PeakReserved(), step_ms > 0 ? 1000 * samples / step_ms : 0};
+}
+
+}  // namespace
+
+absl::StatusOr<Search> Search::Create(SearchOptions options) {
+  AB_RETURN_IF_ERROR(Validate(options));
+  AB_ASSIGN_OR_RETURN(BatchRule rule, BatchRule::Create(options.min_batch, options.max_batch,
+                                                        options.multiple_of, options.power_of_two));
+  options.budget.trials_carry_gradient_buckets = options.gradient_buckets;
+  options.budget.trials_run_evaluation = options.evaluation_batch != 0;
+  AB_ASSIGN_OR_RETURN(BudgetModel budget, BudgetModel::Create(options.budget));
+  Search search(std::move(options), rule, std::move(budget));
+  search.Plan();
+  return search;
+}
+
+Search::Search(SearchOptions options, BatchRule rule, BudgetModel budget)
+    : options_(std::move(options)),
+      rule_(rule),
+      budget_(std::move(budget)),
+      first_batch_(options_.min_batch) {
+  outcome_.margins = budget_.Margins();
+  const std::optional<int64_t>& cached = options_.cached_batch;
+  verify_ = cached.has_value() && *cached > 0 && rule_.Floor(*cached) == *cached;
+}
+
+void Search::Observe(Observation observation) {
+  if (!next_.has_value()) return;
+  // The plan is what was asked; the child's echo of it is not needed.
+  observation.trial = *next_;
+  if (observation.ok()) {
+    // A late verdict is kept in the observation, so that reports show why it does not count.
+    observation.failure = Distrust(observation);
+  }
+  again_.reset();
+  pace_.Observe(observation);
+  budget_.Observe(observation);
+  outcome_.margins = budget_.Margins();
+  outcome_.samples_stepped += SamplesStepped(observation);
+  if (observation.budget_bytes.has_value()) {
+    budget_bytes_ = *observation.budget_bytes + observation.trial.reserve_bytes;
+  } else if (observation.free_before_bytes.has_value()) {
+    budget_bytes_ = *observation.free_before_bytes;
+    if (const std::optional<int64_t> limit = budget_.LimitBytes(); limit.has_value()) {
+      budget_bytes_ = std::min(*budget_bytes_, *limit + budget_.ReserveBytes());
+    }
+  }
+  observations_.push_back(std::move(observation));
+  const Observation& taken = observations_.back();
+  if (taken.ok()) {
+    TakeSuccess(taken);
+  } else {
+    fresh_from_now_ = true;
+    TakeFailure(taken, *taken.failure);
+  }
+  const absl::StatusOr<EnvelopeFit> fit = FitEnvelope(bracket_.Points());
+  fit_.reset();
+  if (fit.ok()) fit_ = *fit;
+  Plan();
+}
+
+void Search::SetTimeLeft(absl::Duration time_left) {
+  time_left_ = time_left;
+  Plan();
+}
+
+void Search::Stop(Failure why) {
+  if (over_) return;
+  for (auto it = bracket_.ran().rbegin(); it != bracket_.ran().rend(); ++it) {
+    if (bracket_.confirmed().has_value() && it->batch <= bracket_.confirmed()->batch) break;
+    outcome_.warnings.push_back(absl::StrCat(
+        "a batch of ", it->batch, " ran while exploring, but was not confirmed in a fresh process"));
+    break;
+  }
+  stopped_ = std::move(why);
+  Finish();
+}
+
+void Search::TakeSuccess(const Observation& observation) {
+  const TrialSpec& trial = observation.trial;
+  const int64_t peak = observation.PeakReserved();
+  const std::optional<int64_t> budget = BudgetBytes();
+  const bool candidate = trial.purpose != TrialPurpose::kExplore;
+  const bool over = budget.has_value() && peak > *budget;
+  if (candidate && over && peak <= *budget_bytes_ - trial.reserve_bytes && !reconfirmed_) {
+    // It kept to its budget, but the trial itself has shown that more must be held back.
+    reconfirmed_ = true;
+    again_ = Spec(trial.purpose, trial.batch);
+    return;
+  }
+  if (over || observation.late_retries > 0) {
+    if (over) {
+      // It ran, so its memory is known, and tells the fit more than a failure would.
+      bracket_.AddRan(RanOf(observation));
+    } else {
+      outcome_.warnings.push_back(absl::StrCat(
+          "a batch of ", trial.batch, " ran, but the allocator gave its cache back ",
+          observation.late_retries, " times after warm-up: training would crawl"));
+    }
+    TakeCeiling(observation,
+                Failure{.kind = FailureKind::kOutOfMemory,
+                        .message = over ? absl::StrCat("a batch of ", trial.batch, " reserves ",
+                                                       FormatBytes(peak), ", and the budget is ",
+                                                       FormatBytes(*budget))
+                                        : absl::StrCat("a batch of ", trial.batch,
+                                                       " runs only with allocator retries")});
+    return;
+  }
+  if (!candidate) {
+    bracket_.AddRan(RanOf(observation));
+    return;
+  }
+  if (observation.unsettled) {
+    if (2 * trial.steps <= kMaxStepsFactor * options_.confirm_steps) {
+      again_ = Spec(trial.purpose, trial.batch);
+      again_->steps = 2 * trial.steps;
+      return;
+    }
+    outcome_.warnings.push_back(absl::StrCat("memory still grew after ", trial.steps,
+                                             " steps at a batch of ", trial.batch));
+  }
+  bracket_.AddConfirmed(RanOf(observation), observations_.size() - 1);
+  verified_ = trial.purpose == TrialPurpose::kVerify;
+}
+
+void Search::TakeFailure(const Observation& observation, const Failure& failure) {
+  const TrialSpec& trial = observation.trial;
+  const auto warn = [&](absl::string_view what) {
+    outcome_.warnings.push_back(absl::StrCat("a batch of ", trial.batch, " ", what, " (",
+                                             EnumName(failure.kind), "): ", failure.message));
+  };
+  if (RetryOnce(observation)) return;
+  switch (failure.kind) {
+    case FailureKind::kCancelled:
+      Stop(failure);
+      return;
+    case FailureKind::kBatchIgnored:
+    case FailureKind::kCannotStart:
+    case FailureKind::kProtocol:
+      // Says nothing about this batch, and casts doubt on what other trials would say.
+      if (trial.purpose == TrialPurpose::kVerify) {
+        verify_ = false;
+        warn("was cached, and could not be verified");
+        return;
+      }
+      Stop(failure);
+      return;
+    default:
+      break;
+  }
+  if (trial.purpose == TrialPurpose::kVerify && !IsMemoryCeiling(failure.kind)) {
+    verify_ = false;
+    warn("was cached, and does not run any more");
+    return;
+  }
+  if (failure.kind == FailureKind::kModelError && trial.batch == 1 && first_batch_ == 1 &&
+      rule_.Ceil(2) != INT64_MAX && bracket_.ran().empty()) {
+    // Batch norm has no variance over one sample. If 2 fails too, this is the failure to name.
+    first_batch_ = 2;
+    first_failure_ = failure;
+    return;
+  }
+  TakeCeiling(observation, failure);
+}
+
+void Search::TakeCeiling(const Observation& observation, const Failure& failure) {
+  const TrialSpec& trial = observation.trial;
+  const bool memory = IsMemoryCeiling(failure.kind);
+  if (trial.purpose == TrialPurpose::kVerify) {
+    verify_ = false;
+    outcome_.warnings.push_back(absl::StrCat("the cached batch of ", trial.batch,
+                                             " does not fit any more: ", failure.message));
+  } else if (!memory) {
+    outcome_.warnings.push_back(absl::StrCat("a batch of ", trial.batch, " does not fail for memory (",
+                                             EnumName(failure.kind), "): ", failure.message,
+                                             "; batches from there on are taken as unsafe"));
+  }
+  const BatchBound bound = memory                                     ? BatchBound::kMemory
+                           : failure.kind == FailureKind::kTimeout ? BatchBound::kTimeLimit
+                                                                      : BatchBound::kFailure;
+  bracket_.AddFailed(trial.batch, bound);
+  const int64_t least = std::max(rule_.Least(), first_batch_);
+  if (trial.batch > least) return;
+  if (!memory) {
+    Fail(first_failure_.value_or(failure));
+    return;
+  }
+  // Not even the least batch fits: say how much it wants, and of how much.
+  Failure nothing = failure;
+  nothing.kind = FailureKind::kOutOfMemory;
+  const int64_t need = observation.PeakReserved() + failure.requested_bytes.value_or(0);
+  nothing.message = absl::StrCat("not even a batch of ", trial.batch, " fits");
+  if (need > 0) absl::StrAppend(&nothing.message, ": it needs at least ", FormatBytes(need));
+  if (const std::optional<int64_t> budget = BudgetBytes(); budget.has_value()) {
+    absl::StrAppend(&nothing.message, need > 0 ? ", and" : ":", " the budget is ",
+                    FormatBytes(*budget));
+  }
+  absl::StrAppend(&nothing.message, " (", failure.message, ")");
+  if (nothing.advice.empty()) {
+    nothing.advice = "free the device's memory, raise the limit, or make the workload smaller";
+  }
+  Fail(std::move(nothing));
+}
+
+bool Search::RetryOnce(const Observation& observation) {
+  const TrialSpec& trial = observation.trial;
+  if (retried_batch_ == trial.batch) return false;
+  bool retry = false;
+  switch (observation.failure->kind) {
+    case FailureKind::kSuspectedOutOfMemory:
+    case FailureKind::kCannotStart:
+    case FailureKind::kProtocol:
+      retry = true;
+      break;
+    case FailureKind::kOutOfMemory: {
+      // A warm process may have failed over a fragmented cache: so it looks when the fit had left
+      // plenty of room.
+      const std::optional<int64_t> budget = BudgetBytes();
+      retry = !trial.fresh_process && fit_.has_value() && budget.has_value() &&
+              fit_->Upper(trial.batch) < 0.9 * static_cast<double>(*budget);
+      break;
+    }
+    default:
+      break;
+  }
+  if (!retry) return false;
+  retried_batch_ = trial.batch;
+  again_ = Spec(trial.purpose, trial.batch);
+  return true;
+}
+
+void Search::Fail(Failure failure) {
+  stopped_ = std::move(failure);
+  Finish();
+}
+
+std::optional<int64_t> Search::BudgetBytes() const {
+  if (!budget_bytes_.has_value()) return std::nullopt;
+  return std::max<int64_t>(*budget_bytes_ - budget_.ReserveBytes(), 0);
+}
+
+}  // namespace autobatch

@@ -1,0 +1,180 @@
+#ifndef AUTOBATCH_SEARCH_SEARCH_H_
+#define AUTOBATCH_SEARCH_SEARCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "autobatch/memory/budget.h"
+#include "autobatch/memory/envelope.h"
+#include "autobatch/search/batch_rule.h"
+#include "autobatch/search/bracket.h"
+#include "autobatch/search/pace.h"
+#include "autobatch/types/failure.h"
+#include "autobatch/types/observation.h"
+#include "autobatch/types/report.h"
+
+namespace autobatch {
+
+struct SearchOptions {
+  // The answer may lie this far below the largest batch that runs, as a fraction in [0, 0.5]; one
+  // sample where that is more. A finer answer costs more trials near the limit.
+  double precision = 0.03;
+  // Samples. No answer is larger, whatever fits; and why: kMaxBatch, or kDataset where the data set
+  // of one rank is what ends.
+  int64_t max_batch = 65536;
+  BatchBound max_batch_bound = BatchBound::kMaxBatch;
+  // Samples. The search starts here, and fails where this does not run.
+  int64_t min_batch = 1;
+  // The answer is a multiple of this, or a power of two: rounded down, and the rounded one confirmed.
+  int64_t multiple_of = 1;
+  bool power_of_two = false;
+  // Optimizer steps. Optimizer state is born in step 1, so the peak is step 2; allocator retries count
+  // from step 4, so a confirming trial needs more than 4.
+  int64_t explore_steps = 3;
+  int64_t confirm_steps = 8;
+  // What the training step carries. Exploring trials carry all of it too, so that their peaks and the
+  // confirming trial's lie on one curve.
+  int64_t accumulation = 1;
+  bool gradient_buckets = false;
+  // Samples of the evaluation step: absent, as many as the trial's batch; 0, no evaluation.
+  std::optional<int64_t> evaluation_batch;
+  // Stop where twice the batch would bring less than this much more throughput (0.05: 5 %); absent:
+  // memory is what counts.
+  std::optional<double> throughput_knee;
+  int64_t seed = 0;
+  // An answer from an earlier search, or of an identical device, and what bound it: verified by one
+  // trial. Where that fails a full search follows.
+  std::optional<int64_t> cached_batch;
+  BatchBound cached_bound = BatchBound::kMemory;
+  // `trials_carry_gradient_buckets` and `trials_run_evaluation` are set from the fields above.
+  BudgetOptions budget;
+};
+
+struct SearchOutcome {
+  ResultStatus status = ResultStatus::kFailed;
+  std::optional<int64_t> confirmed_batch;
+  BatchBound bound = BatchBound::kNone;
+  // Bytes that the workload may reserve, as the confirming trial (or else the last one) saw them.
+  std::optional<int64_t> budget_bytes;
+  std::vector<Margin> margins;
+  std::optional<FitSummary> fit;
+  // Why there is no answer, or why it is partial.
+  std::optional<Failure> failure;
+  std::optional<int64_t> smallest_failing_batch;
+  // Index of the trial that stands for `confirmed_batch` in observations().
+  std::optional<size_t> confirming_observation;
+  // Batch * accumulation * steps over all trials; of a failed trial the steps up to its failure.
+  int64_t samples_stepped = 0;
+  std::vector<std::string> warnings;
+};
+
+// Finds the largest batch that runs under the budget, as a state machine: it says which trial is
+// next and is told what came of it. It never answers with a batch that has not run its full steps in
+// a fresh process. A value: no thread, clock or I/O.
+//
+//   AB_ASSIGN_OR_RETURN(Search search, Search::Create(options));
+//   while (std::optional<TrialSpec> trial = search.NextTrial()) {
+//     search.Observe(Run(*trial));
+//     search.SetTimeLeft(deadline - now);  // Where there is a deadline.
+//   }
+//   Use(search.outcome());
+class Search {
+ public:
+  // InvalidArgument: sizes or fractions that make no sense, rules that contradict each other, no batch
+  // that obeys them up to `max_batch`, and whatever BudgetModel::Create refuses.
+  static absl::StatusOr<Search> Create(SearchOptions options);
+
+  // The trial to run; nullopt: the search is over. Does not change until Observe, SetTimeLeft or Stop.
+  std::optional<TrialSpec> NextTrial() const { return next_; }
+
+  // What came of the last NextTrial(). Not to be called when the search is over.
+  void Observe(Observation observation);
+
+  // How much time is left for everything that is still to come. The search then starts no trial that
+  // it expects to outlast it, and keeps enough of it to confirm what it has found. When it is the time
+  // that bounds the answer, the outcome is kPartial. Call it before the first trial and after each.
+  void SetTimeLeft(absl::Duration time_left);
+
+  // Ends the search from outside (time, Ctrl-C): kPartial with what was confirmed, else kFailed.
+  void Stop(Failure why);
+
+  const SearchOutcome& outcome() const { return outcome_; }
+  const std::vector<Observation>& observations() const { return observations_; }
+
+ private:
+  // A batch to try next; 0: nothing is worth trying.
+  struct Choice {
+    TrialPurpose purpose = TrialPurpose::kExplore;
+    int64_t batch = 0;
+  };
+
+  Search(SearchOptions options, BatchRule rule, BudgetModel budget);
+
+  // What an observation means (search.cc).
+  void TakeSuccess(const Observation& observation);
+  void TakeFailure(const Observation& observation, const Failure& failure);
+  // The batch is too large, for memory or for something else.
+  void TakeCeiling(const Observation& observation, const Failure& failure);
+  bool RetryOnce(const Observation& observation);
+  void Fail(Failure failure);
+  // By the latest reading of the device and the latest margins.
+  std::optional<int64_t> BudgetBytes() const;
+
+  // What is next (search_plan.cc).
+  void Plan();
+  Choice Choose() const;
+  // The largest batch that may fit, as far as is known; INT64_MAX: nothing speaks against any.
+  int64_t Guess(const Bracket::Ran& largest) const;
+  int64_t Growth() const;
+  // Samples by which an answer may fall short.
+  int64_t Width(int64_t batch) const;
+  // Whether `batch`, above the confirmed one, may fit.
+  bool WorthTrying(int64_t batch) const;
+  // Whether the fit is good enough to confirm `batch` without exploring it first.
+  bool SureOf(int64_t batch) const;
+  // The batch after which throughput hardly grows; 0: not found, or not asked for.
+  int64_t KneeBatch() const;
+  // Proposes it, or the most for which time is left.
+  void FitIntoTime(Choice choice);
+  TrialSpec Spec(TrialPurpose purpose, int64_t batch) const;
+  void Propose(TrialPurpose purpose, int64_t batch);
+  BatchBound Bound(int64_t confirmed) const;
+  void Finish();
+
+  SearchOptions options_;
+  BatchRule rule_;
+  BudgetModel budget_;
+  Bracket bracket_;
+  Pace pace_;
+  std::optional<EnvelopeFit> fit_;
+  // The latest reading of what may be reserved, before margins.
+  std::optional<int64_t> budget_bytes_;
+  std::optional<absl::Duration> time_left_;
+  std::optional<TrialSpec> next_;
+  // The same batch once more: a retry, more steps, or a smaller budget.
+  std::optional<TrialSpec> again_;
+  std::optional<int64_t> retried_batch_;
+  bool reconfirmed_ = false;
+  // A failed trial may leave its process damaged.
+  bool fresh_from_now_ = false;
+  int64_t first_batch_;
+  // A model error at batch 1, while 2 is tried.
+  std::optional<Failure> first_failure_;
+  bool verify_ = false;
+  bool verified_ = false;
+  // Why it ended without an answer, or before it was sure of it.
+  std::optional<Failure> stopped_;
+  bool over_ = false;
+  SearchOutcome outcome_;
+  std::vector<Observation> observations_;
+};
+
+}  // namespace autobatch
+
+#endif  // AUTOBATCH_SEARCH_SEARCH_H_

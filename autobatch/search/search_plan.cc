@@ -1,0 +1,207 @@
+// What is next: which batch, why, and when it is enough.
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "autobatch/search/search.h"
+
+namespace autobatch {
+namespace {
+
+// Nothing is extrapolated further than this from the largest batch that ran; half of it unless a
+// fit says that the line goes on.
+constexpr int64_t kGrowth = 4;
+constexpr int64_t kUnsureGrowth = 2;
+// A search that goes on beyond this meets a workload that answers at random.
+constexpr size_t kMaxTrials = 64;
+
+}  // namespace
+
+void Search::Plan() {
+  if (over_) return;
+  next_.reset();
+  if (verified_) return Finish();
+  if (again_.has_value()) {
+    next_ = again_;
+    return;
+  }
+  if (verify_) return Propose(TrialPurpose::kVerify, *options_.cached_batch);
+  if (bracket_.ran().empty() && first_batch_ <= options_.max_batch) {
+    return Propose(TrialPurpose::kExplore, first_batch_);
+  }
+  if (observations_.size() >= kMaxTrials) {
+    return Stop(Failure{.kind = FailureKind::kProtocol,
+                        .message = absl::StrCat("no answer after ", kMaxTrials, " trials"),
+                        .advice = "the workload's memory or failures change from run to run"});
+  }
+  Choice choice = Choose();
+  if (choice.batch == 0) return Finish();
+  FitIntoTime(choice);
+}
+
+Search::Choice Search::Choose() const {
+  const std::optional<Bracket::Ran> largest = bracket_.Largest();
+  const int64_t confirmed = bracket_.confirmed().has_value() ? bracket_.confirmed()->batch : 0;
+  if (const int64_t knee = KneeBatch(); knee > 0) {
+    const int64_t batch = std::max(rule_.Floor(knee), rule_.Least());
+    return {TrialPurpose::kConfirm, batch > confirmed ? batch : 0};
+  }
+  const int64_t below = bracket_.ceiling().has_value() ? bracket_.ceiling()->batch - 1 : INT64_MAX;
+  const int64_t most = rule_.Floor(std::min(below, rule_.Greatest()));
+  if (most == 0 || most <= confirmed) return {};
+  if (!largest.has_value()) return {TrialPurpose::kConfirm, rule_.Least()};
+
+  if (confirmed > 0 && confirmed >= largest->batch) {
+    // Better than this by less than the precision is not worth another trial.
+    const int64_t better = rule_.Ceil(confirmed + Width(confirmed));
+    if (better > most || !WorthTrying(better)) return {};
+    return {TrialPurpose::kConfirm, std::clamp(rule_.Floor(Guess(*largest)), better, most)};
+  }
+  // Memory grows at most in proportion to the batch, as it begins above zero: if even so all that may
+  // be asked fits, there is nothing to explore.
+  const std::optional<int64_t> budget = BudgetBytes();
+  if (budget.has_value() && static_cast<double>(largest->peak_bytes) * most <=
+                                static_cast<double>(*budget) * largest->batch) {
+    return {TrialPurpose::kConfirm, most};
+  }
+  const int64_t growth = Growth() * largest->batch;
+  const int64_t guess = std::min(Guess(*largest), below);
+  if (guess > growth && growth < most) return {TrialPurpose::kExplore, growth};
+  const int64_t batch = std::max(rule_.Floor(std::min(guess, most)), rule_.Least());
+  if (batch <= confirmed) return {};
+  if (batch <= largest->batch || SureOf(batch) || bracket_.ceiling().has_value()) {
+    return {TrialPurpose::kConfirm, batch};
+  }
+  return {TrialPurpose::kExplore, batch};
+}
+
+int64_t Search::Guess(const Bracket::Ran& largest) const {
+  int64_t guess = INT64_MAX;
+  const std::optional<int64_t> budget = BudgetBytes();
+  if (budget.has_value() && fit_.has_value()) {
+    guess = std::max(fit_->LargestWithin(*budget), largest.batch);
+  }
+  if (!bracket_.ceiling().has_value()) return guess;
+  const int64_t ceiling = bracket_.ceiling()->batch;
+  if (guess < ceiling) return guess;
+  // The fit (if any) has promised too much, or the ceiling is not one of memory. A hole is passed by a
+  // small step down, a change of algorithm is not: steps double, up to halving the bracket.
+  const int64_t doublings = std::clamp<int64_t>(bracket_.failures_in_a_row() - 1, 0, 30);
+  const int64_t middle = largest.batch + (ceiling - largest.batch) / 2;
+  const bool near = fit_.has_value() && bracket_.failures_in_a_row() > 0;
+  return near ? std::max(middle, ceiling - (Width(ceiling) << doublings)) : middle;
+}
+
+int64_t Search::Growth() const {
+  return fit_.has_value() || bracket_.ran().size() < 2 ? kGrowth : kUnsureGrowth;
+}
+
+int64_t Search::Width(int64_t batch) const {
+  return std::max<int64_t>(1, static_cast<int64_t>(options_.precision * static_cast<double>(batch)));
+}
+
+bool Search::WorthTrying(int64_t batch) const {
+  const std::optional<int64_t> budget = BudgetBytes();
+  if (!budget.has_value() || !fit_.has_value()) return true;
+  // From the confirmed batch, which is nearer than the line.
+  const Bracket::Ran& from = *bracket_.confirmed();
+  const double slope = fit_->Summary().slope_bytes_per_sample;
+  return from.peak_bytes + slope * static_cast<double>(batch - from.batch) <=
+         static_cast<double>(*budget);
+}
+
+bool Search::SureOf(int64_t batch) const {
+  if (!fit_.has_value()) return false;
+  const FitSummary& fit = fit_->Summary();
+  // A band of more than this would let the answer fall short by as much.
+  return fit.points >= 2 && fit.slope_bytes_per_sample > 0 &&
+         fit.band_bytes <= 2 * options_.precision * fit.slope_bytes_per_sample * batch;
+}
+
+int64_t Search::KneeBatch() const {
+  if (!options_.throughput_knee.has_value()) return 0;
+  const std::vector<Bracket::Ran>& ran = bracket_.ran();
+  for (size_t i = 1; i < ran.size(); ++i) {
+    const double doublings = std::log2(static_cast<double>(ran[i].batch) / ran[i - 1].batch);
+    // Batches that lie close together differ by noise.
+    if (doublings < 0.5 || ran[i].rate <= 0 || ran[i - 1].rate <= 0) continue;
+    const double gain = std::pow(1 + *options_.throughput_knee, doublings);
+    if (ran[i].rate < gain * ran[i - 1].rate) return ran[i - 1].batch;
+  }
+  return 0;
+}
+
+void Search::FitIntoTime(Choice choice) {
+  const TrialSpec trial = Spec(choice.purpose, choice.batch);
+  if (time_left_.has_value()) {
+    const TrialSpec confirm = Spec(TrialPurpose::kConfirm, choice.batch);
+    absl::Duration need = pace_.Estimate(confirm).value_or(absl::ZeroDuration());
+    if (choice.purpose == TrialPurpose::kExplore) {
+      need += pace_.Estimate(trial).value_or(absl::ZeroDuration());
+    }
+    if (need > *time_left_) {
+      // Not all of it: then at once the most that can still be confirmed.
+      const int64_t most = std::min(choice.batch, pace_.LargestWithin(confirm, *time_left_));
+      const int64_t batch = rule_.Floor(most);
+      const int64_t confirmed = bracket_.confirmed().has_value() ? bracket_.confirmed()->batch : 0;
+      if (batch < confirmed + Width(confirmed)) {
+        return Stop(Failure{.kind = FailureKind::kTimeout,
+                            .message = "the time left is too short for the next trial",
+                            .advice = "raise the time limit"});
+      }
+      return Propose(TrialPurpose::kConfirm, batch);
+    }
+  }
+  next_ = trial;
+}
+
+TrialSpec Search::Spec(TrialPurpose purpose, int64_t batch) const {
+  const bool explore = purpose == TrialPurpose::kExplore;
+  return {.purpose = purpose,
+          .batch = batch,
+          .steps = explore ? options_.explore_steps : options_.confirm_steps,
+          .accumulation = options_.accumulation,
+          .fresh_process = !explore || fresh_from_now_,
+          .gradient_buckets = options_.gradient_buckets,
+          .evaluation_batch = options_.evaluation_batch.value_or(batch),
+          .limit_bytes = budget_.LimitBytes(),
+          .reserve_bytes = budget_.ReserveBytes(),
+          .seed = options_.seed};
+}
+
+void Search::Propose(TrialPurpose purpose, int64_t batch) { next_ = Spec(purpose, batch); }
+
+BatchBound Search::Bound(int64_t confirmed) const {
+  if (verified_) return options_.cached_bound;
+  if (confirmed == rule_.Greatest()) return options_.max_batch_bound;
+  if (KneeBatch() > 0) return BatchBound::kThroughput;
+  const std::optional<Bracket::Ceiling>& ceiling = bracket_.ceiling();
+  if (ceiling.has_value() && rule_.Ceil(confirmed + Width(confirmed)) >= ceiling->batch) {
+    return ceiling->bound;
+  }
+  return BatchBound::kMemory;
+}
+
+void Search::Finish() {
+  if (over_) return;
+  over_ = true;
+  next_.reset();
+  const std::optional<Bracket::Ran>& confirmed = bracket_.confirmed();
+  outcome_.budget_bytes = BudgetBytes();
+  if (fit_.has_value()) outcome_.fit = fit_->Summary();
+  if (bracket_.ceiling().has_value()) outcome_.smallest_failing_batch = bracket_.ceiling()->batch;
+  outcome_.failure = stopped_;
+  if (!confirmed.has_value()) return;
+  outcome_.status = stopped_.has_value() ? ResultStatus::kPartial : ResultStatus::kConfirmed;
+  outcome_.confirmed_batch = confirmed->batch;
+  outcome_.confirming_observation = bracket_.confirmed_index();
+  outcome_.bound = stopped_.has_value() ? BatchBound::kTimeLimit : Bound(confirmed->batch);
+  if (first_failure_.has_value()) {
+    outcome_.warnings.push_back(
+        absl::StrCat("a batch of 1 does not run: ", first_failure_->message,
+                     "; see that no batch of the data set has a single sample (drop_last)"));
+  }
+}
+
+}  // namespace autobatch
