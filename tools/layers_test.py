@@ -102,7 +102,8 @@ class LayersTest(unittest.TestCase):
         self.assert_finds("test", check({"autobatch/base/lonely_test.cc": ""}))
 
     def test_Sleep_InATest_Found(self):
-        for line in ["std::this_thread::sleep_for(x);", "absl::SleepFor(x);", "usleep(5);", "sleep(1);"]:  # house(sleep): bait
+        for line in ["std::this_thread::sleep_for(x);", "absl::SleepFor(x);", "usleep(5);",
+                     "sleep(1);"]:  # house(sleep): bait
             with self.subTest(line):
                 self.assert_finds("sleep", check({"tests/e2e/a_test.cc": line + "\n"}))
 
