@@ -17,8 +17,9 @@ namespace autobatch {
 //     CUDA_VISIBLE_DEVICES=2,0
 //     cuda:0  NVIDIA A100-SXM4-80GB  physical 2  GPU-5a…  78.50 of 79.15 GiB free
 //
-// A version that is absent is "none" (the driver: "no NVIDIA driver"), never 0. `warnings` are those
-// of the visible-device list: an entry that cut it short, a verdict of the driver that differs.
+// A version that is absent is "none" (the driver: "no NVIDIA driver"), never 0. `warnings` are
+// those of the visible-device list: an entry that cut it short, a verdict of the driver that
+// differs.
 std::string Banner(const HostFacts& host, const std::vector<Device>& devices,
                    const std::vector<std::string>& warnings);
 

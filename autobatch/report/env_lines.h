@@ -20,9 +20,9 @@ namespace autobatch {
 //   AUTOBATCH_DEVICE_0=GPU-…    its UUID
 //   AUTOBATCH_SIMULATED=1       only where a device is simulated
 //
-// These are the names of what a launched training receives, as far as one node knows them: rank, run
-// and record come from an agreement between nodes. FailedPrecondition, and no line at all, when a
-// device has no safe batch: a script must not train on what is left of the environment.
+// These are the names of what a launched training receives, as far as one node knows them: rank,
+// run and record come from an agreement between nodes. FailedPrecondition, and no line at all, when
+// a device has no safe batch: a script must not train on what is left of the environment.
 absl::StatusOr<std::string> EnvLines(const NodeReport& report);
 
 // One word of a POSIX shell that expands to `text`; unquoted when it is harmless.

@@ -29,8 +29,9 @@ struct LiveEvent {
   int64_t steps = 0;
 };
 
-// One live line a device, redrawn in place on a terminal. It only makes text: the caller writes what
-// is returned, at once and in order, to a terminal that understands ECMA-48 (every one in use).
+// One live line a device, redrawn in place on a terminal. It only makes text: the caller writes
+// what is returned, at once and in order, to a terminal that understands ECMA-48 (every one in
+// use).
 //
 //   LiveLines live({"cuda:0", "cuda:1"});
 //   write(live.Update(0, event, width));

@@ -1,0 +1,162 @@
+#include "autobatch/report/words.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "autobatch/base/units.h"
+#include "autobatch/report/text.h"
+#include "autobatch/types/enum_names.h"
+
+namespace autobatch {
+namespace {
+
+std::string Spoken(const std::string& name) { return absl::StrReplaceAll(name, {{"_", " "}}); }
+
+// "cuda:1 (NVIDIA A100)".
+std::string Called(const Device& device) {
+  return absl::StrCat(EscapeControls(device.address), " (", DeviceName(device), ")");
+}
+
+const DeviceResult* Setter(const NodeReport& report) {
+  for (const DeviceResult& result : report.devices) {
+    if (result.device.uuid == report.minimum_device) return &result;
+  }
+  return nullptr;
+}
+
+// Devices that agree share the minimum: then none of them "set" it.
+bool AllEqual(const NodeReport& report) {
+  return std::all_of(report.devices.begin(), report.devices.end(),
+                     [&](const DeviceResult& r) { return AnswerBatch(r) == report.minimum_batch; });
+}
+
+// "Batch per GPU 16; global batch 16 × 2 devices = 32". Both, always: each is taken for the other.
+std::string BothBatches(const NodeReport& report, int64_t batch, size_t devices) {
+  const bool gpus =
+      std::all_of(report.devices.begin(), report.devices.end(),
+                  [](const DeviceResult& r) { return r.device.kind != DeviceKind::kCpu; });
+  return absl::StrCat(gpus ? "batch per GPU " : "batch per device ", FormatCount(batch),
+                      "; global batch ", FormatCount(batch), " × ", devices,
+                      devices == 1 ? " device = " : " devices = ",
+                      FormatCount(batch * static_cast<int64_t>(devices)));
+}
+
+// An estimate is never called safe.
+std::string Certainty(const NodeReport& report) {
+  const bool estimated =
+      std::any_of(report.devices.begin(), report.devices.end(),
+                  [](const DeviceResult& r) { return r.status == ResultStatus::kEstimated; });
+  return estimated ? "Estimated, not run: " : "Safe ";
+}
+
+}  // namespace
+
+std::optional<int64_t> AnswerBatch(const DeviceResult& result) {
+  return result.confirmed_batch.has_value() ? result.confirmed_batch : result.estimated_batch;
+}
+
+std::string StatusWords(const DeviceResult& result) {
+  switch (result.status) {
+    case ResultStatus::kConfirmed:
+      return result.from_cache ? "confirmed (cached answer, verified)" : "confirmed";
+    case ResultStatus::kEstimated:
+      return "estimated, not run";
+    case ResultStatus::kPartial:
+      return result.bound == BatchBound::kTimeLimit ? "largest confirmed so far (time limit)"
+                                                    : "largest confirmed so far (ended early)";
+    case ResultStatus::kFailed:
+      return "no safe batch";
+  }
+  return "?";
+}
+
+std::string BoundWords(const DeviceResult& result) {
+  switch (result.bound) {
+    case BatchBound::kMemory:
+      return result.smallest_failing_batch.has_value()
+                 ? absl::StrCat("memory: ", FormatCount(*result.smallest_failing_batch),
+                                " did not fit")
+                 : "memory";
+    case BatchBound::kMaxBatch:
+      return "the asked maximum (--max-batch)";
+    case BatchBound::kDataset:
+      return "the size of the data set";
+    case BatchBound::kTimeLimit:
+      return "the time limit (--time-limit)";
+    case BatchBound::kThroughput:
+      return "throughput: larger batches are not faster";
+    case BatchBound::kFailure:
+      return result.smallest_failing_batch.has_value()
+                 ? absl::StrCat("a failure at ", FormatCount(*result.smallest_failing_batch))
+                 : "a failure";
+    case BatchBound::kNone:
+      return "";
+  }
+  return "";
+}
+
+std::string FailureWords(const Failure& failure) {
+  std::string words = Spoken(EnumName(failure.kind));
+  if (failure.phase.has_value()) absl::StrAppend(&words, " in ", Spoken(EnumName(*failure.phase)));
+  if (failure.step.has_value()) {
+    absl::StrAppend(&words, failure.phase.has_value() ? " of step " : " in step ", *failure.step);
+  }
+  if (failure.signal.has_value()) absl::StrAppend(&words, ", signal ", *failure.signal);
+  if (failure.exit_code.has_value()) absl::StrAppend(&words, ", exit code ", *failure.exit_code);
+  return words;
+}
+
+std::string DeviceName(const Device& device) {
+  return absl::StrCat(EscapeControls(device.name), device.simulated ? " (simulated)" : "");
+}
+
+std::string ProcessWords(const ProcessUse& process) {
+  const std::string name = process.name.empty() ? "process" : EscapeControls(process.name);
+  return absl::StrCat(name, " (pid ", process.pid, ") ", BytesOr(process.bytes, "unknown bytes"));
+}
+
+std::optional<int64_t> OthersBytes(const Device& device) {
+  int64_t sum = 0;
+  for (const ProcessUse& process : device.memory.others) {
+    if (!process.bytes.has_value()) return std::nullopt;
+    sum += *process.bytes;
+  }
+  return sum;
+}
+
+std::vector<std::string> NodeSentences(const NodeReport& report) {
+  const size_t devices = report.devices.size();
+  if (devices == 0) return {"No device was probed."};
+  const DeviceResult* setter = Setter(report);
+  std::vector<std::string> sentences;
+  if (!report.minimum_batch.has_value()) {
+    sentences.push_back("The node has no safe batch.");
+    if (setter != nullptr) {
+      const std::string why =
+          setter->failure.has_value() ? FailureWords(*setter->failure) : StatusWords(*setter);
+      sentences.push_back(absl::StrCat(Called(setter->device), " has none: ", why, "."));
+    }
+  } else {
+    sentences.push_back(
+        absl::StrCat(Certainty(report), BothBatches(report, *report.minimum_batch, devices), "."));
+    if (devices > 1 && AllEqual(report)) {
+      sentences.push_back("All devices agree.");
+    } else if (devices > 1 && setter != nullptr) {
+      const std::string bound = BoundWords(*setter);
+      sentences.push_back(absl::StrCat("The minimum is set by ", Called(setter->device),
+                                       bound.empty() ? "" : ", limited by ", bound, "."));
+    }
+  }
+  if (report.minimum_without_it.has_value() && report.minimum_without_it != report.minimum_batch) {
+    sentences.push_back(absl::StrCat(
+        "Without it: ", BothBatches(report, *report.minimum_without_it, devices - 1), "."));
+  }
+  return sentences;
+}
+
+std::string BytesOr(const std::optional<int64_t>& bytes, const std::string& absent) {
+  return bytes.has_value() ? FormatBytes(*bytes) : absent;
+}
+
+}  // namespace autobatch
