@@ -94,6 +94,7 @@ BareMachine_WithoutRoot_NamesTheCommand() {
   make_machine
   FAKE_UID=1000
   expect "fails" not run test //...
+  expect "says why" says 'installing them takes root'
   expect "names the command" says 'apt-get update && apt-get install --no-install-recommends bazel-bootstrap'
   expect "installs nothing" not test -s "$MACHINE/log"
 }
@@ -199,6 +200,7 @@ Machine_NotX86_Refused() {
   FAKE_MACHINE=aarch64
   expect "fails" not run test //...
   expect "names it" says "unsupported machine 'aarch64'"
+  expect "before it installs anything" not test -s "$MACHINE/log"
 }
 
 System_NotDebian12_Refused() {
