@@ -1,0 +1,165 @@
+#include "autobatch/probe/node_probe.h"
+
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "autobatch/probe/device_probe.h"
+
+namespace autobatch {
+namespace {
+
+bool SameSearch(const Device& a, const Device& b) {
+  return a.kind == b.kind && a.name == b.name && a.simulated == b.simulated &&
+         a.memory.total_bytes.has_value() && a.memory.total_bytes == b.memory.total_bytes &&
+         a.memory.others.empty() && b.memory.others.empty();
+}
+
+DeviceResult Broken(const Device& device, const absl::Status& status) {
+  return DeviceResult{.device = device,
+                      .failure = Failure{.kind = FailureKind::kCannotStart,
+                                         .message = std::string(status.message())}};
+}
+
+}  // namespace
+
+std::vector<size_t> SearchLeaders(const std::vector<Device>& devices) {
+  std::vector<size_t> leaders;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    size_t leader = 0;
+    while (leader < i && !SameSearch(devices[leader], devices[i])) ++leader;
+    leaders.push_back(leader);
+  }
+  return leaders;
+}
+
+NodeProbe::NodeProbe(ProbeSpec spec, std::vector<Device> devices, NodeProbeParts parts)
+    : spec_(std::move(spec)),
+      devices_(std::move(devices)),
+      parts_(std::move(parts)),
+      leaders_(SearchLeaders(devices_)),
+      results_(devices_.size()),
+      runners_(devices_.size(), nullptr) {}
+
+std::vector<DeviceResult> NodeProbe::Run() {
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < devices_.size(); ++i) {
+      threads.emplace_back([this, i] { RunDevice(i); });
+    }
+  }
+  std::vector<DeviceResult> results;
+  MutexLock lock(mutex_);
+  for (std::optional<DeviceResult>& result : results_) results.push_back(*std::move(result));
+  return results;
+}
+
+void NodeProbe::Cancel(Failure why) {
+  MutexLock lock(mutex_);
+  if (stopped_.has_value()) return;
+  stopped_ = std::move(why);
+  for (TrialRunner* runner : runners_) {
+    if (runner != nullptr) runner->Cancel();
+  }
+  changed_.notify_all();
+}
+
+std::optional<Failure> NodeProbe::stopped() const {
+  MutexLock lock(mutex_);
+  return stopped_;
+}
+
+void NodeProbe::RunDevice(size_t index) {
+  DeviceResult notes;
+  const std::optional<int64_t> guess = FirstGuess(index, notes);
+  {
+    MutexLock lock(mutex_);
+    while (spec_.parallel > 0 && running_ >= spec_.parallel) changed_.wait(mutex_);
+    ++running_;
+  }
+  const std::unique_ptr<TrialRunner> runner =
+      parts_.make_runner(devices_[index], WorkloadFor(spec_, devices_[index]));
+  {
+    MutexLock lock(mutex_);
+    runners_[index] = runner.get();
+    if (stopped_.has_value()) runner->Cancel();
+  }
+  DeviceResult result = Probe(index, *runner, guess);
+  result.warnings.insert(result.warnings.begin(), notes.warnings.begin(), notes.warnings.end());
+  result.shared_search_with = notes.shared_search_with;
+  result.from_cache = notes.from_cache && result.confirmed_batch == guess;
+  Keep(index, result);
+  if (parts_.observer != nullptr) {
+    MutexLock one_at_a_time(observing_);
+    parts_.observer->OnDevice(index, result);
+  }
+  MutexLock lock(mutex_);
+  runners_[index] = nullptr;
+  results_[index] = std::move(result);
+  --running_;
+  changed_.notify_all();
+}
+
+DeviceResult NodeProbe::Probe(size_t index, TrialRunner& runner, std::optional<int64_t> guess) {
+  DeviceProbeParts parts{.runner = runner, .clock = parts_.clock};
+  parts.stopped = [this] { return stopped(); };
+  if (ProbeObserver* observer = parts_.observer; observer != nullptr) {
+    parts.on_progress = [this, observer, index](const TrialSpec& trial, const Reply& reply) {
+      MutexLock one_at_a_time(observing_);
+      observer->OnProgress(index, trial, reply);
+    };
+    parts.on_trial = [this, observer, index](const Observation& seen) {
+      MutexLock one_at_a_time(observing_);
+      observer->OnTrial(index, seen);
+    };
+  }
+  absl::StatusOr<DeviceResult> result = ProbeDevice(
+      spec_, devices_[index], static_cast<int64_t>(devices_.size()), guess, parts);
+  return result.ok() ? *std::move(result) : Broken(devices_[index], result.status());
+}
+
+// An identical device's answer, else the cache's.
+std::optional<int64_t> NodeProbe::FirstGuess(size_t index, DeviceResult& notes) {
+  if (spec_.strategy != Strategy::kConfirm) return std::nullopt;
+  const size_t leader = leaders_[index];
+  if (leader != index) {
+    const std::optional<int64_t> answer = WaitForLeader(leader);
+    if (answer.has_value()) notes.shared_search_with = devices_[leader].uuid;
+    return answer;
+  }
+  if (parts_.cache == nullptr) return std::nullopt;
+  const absl::StatusOr<int64_t> kept = parts_.cache->Find(KeyOf(index));
+  if (kept.ok()) {
+    notes.from_cache = true;
+    return *kept;
+  }
+  if (!absl::IsNotFound(kept.status())) notes.warnings.emplace_back(kept.status().message());
+  return std::nullopt;
+}
+
+std::optional<int64_t> NodeProbe::WaitForLeader(size_t leader) {
+  MutexLock lock(mutex_);
+  while (!results_[leader].has_value()) changed_.wait(mutex_);
+  return results_[leader]->confirmed_batch;
+}
+
+CacheKey NodeProbe::KeyOf(size_t index) const {
+  return MakeCacheKey(spec_, devices_[index], parts_.driver_version, parts_.libtorch_version,
+                      static_cast<int64_t>(devices_.size()));
+}
+
+// Only a search that ran to its end is worth a first guess: one that time cut short would freeze at
+// what it had.
+void NodeProbe::Keep(size_t index, DeviceResult& result) {
+  if (parts_.cache == nullptr || result.strategy != Strategy::kConfirm ||
+      result.status != ResultStatus::kConfirmed || !result.confirmed_batch.has_value()) {
+    return;
+  }
+  const absl::Status kept = parts_.cache->Store(KeyOf(index), *result.confirmed_batch);
+  if (!kept.ok()) {
+    result.warnings.push_back(absl::StrCat("the answer was not kept for next time: ",
+                                           kept.message()));
+  }
+}
+
+}  // namespace autobatch
