@@ -1,0 +1,176 @@
+// The probe of one node: the largest batch that a training step can safely take, on every device.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "autobatch/base/files.h"
+#include "autobatch/base/log.h"
+#include "autobatch/base/status_macros.h"
+#include "autobatch/base/version.h"
+#include "autobatch/device/device_list.h"
+#include "autobatch/probe/command_line.h"
+#include "autobatch/probe/node_probe.h"
+#include "autobatch/probe/node_summary.h"
+#include "autobatch/probe/result_cache.h"
+#include "autobatch/report/banner.h"
+#include "autobatch/report/env_lines.h"
+#include "autobatch/report/html.h"
+#include "autobatch/report/table.h"
+#include "autobatch/trial/worker_trial_runner.h"
+#include "autobatch/types/json.h"
+#include "tools/programs.h"
+#include "tools/signal_watcher.h"
+#include "tools/terminal.h"
+
+namespace autobatch {
+namespace {
+
+// A cold disk takes a minute to bring CUDA's libraries.
+constexpr absl::Duration kDescribeTimeout = absl::Minutes(3);
+
+int Complain(const absl::Status& status, int exit_code) {
+  const std::string hint = exit_code == kExitUsage ? "\nprobe --help says what there is." : "";
+  WriteAll(STDERR_FILENO, absl::StrCat("probe: ", status.message(), hint, "\n"), "stderr")
+      .IgnoreError();
+  return exit_code;
+}
+
+std::string HostName() {
+  char name[256] = "";
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+// The node as it is before anything runs.
+struct Node {
+  WorkerPrograms programs;
+  WorkerDescription worker;
+  DeviceList list;
+};
+
+absl::StatusOr<Node> Describe(const ProbeSpec& spec) {
+  Node node;
+  const DeviceSources sources = RealDeviceSources();
+  AB_ASSIGN_OR_RETURN(DeviceRequest request, ParseDeviceRequest(spec.devices));
+  request.cpu_memory_limit = spec.memory_limit_bytes;
+  AB_ASSIGN_OR_RETURN(node.list, ListDevices(request, sources));
+  AB_ASSIGN_OR_RETURN(node.programs, FindPrograms());
+  AB_ASSIGN_OR_RETURN(node.worker, DescribeWorker(node.programs, Add(Clock::Real().Now(),
+                                                                     kDescribeTimeout)));
+  AB_ASSIGN_OR_RETURN(node.list, ApplyVerdict(request, sources, std::move(node.list),
+                                              node.worker.devices));
+  return node;
+}
+
+HostFacts FactsOf(const Node& node) {
+  return {.date = absl::FormatTime(absl::RFC3339_sec, absl::Now(), absl::LocalTimeZone()),
+          .host = HostName(),
+          .autobatch_version = kVersion,
+          .libtorch_version = node.worker.libtorch_version,
+          .cuda_version = node.worker.cuda_version,
+          .driver_version = node.list.driver_version,
+          .nccl_version = node.worker.nccl_version,
+          .cuda_visible_devices = node.list.cuda_visible_devices};
+}
+
+// What stdout gets. FailedPrecondition where the format has nothing to say.
+absl::StatusOr<std::string> Formatted(OutputFormat format, const NodeReport& report) {
+  switch (format) {
+    case OutputFormat::kJson:
+      return ToPrettyJson(report);
+    case OutputFormat::kEnv:
+      return EnvLines(report);
+    case OutputFormat::kTable:
+      return ResultTable(report, Terminal::Width(STDOUT_FILENO, 100));
+  }
+  return absl::InternalError("unknown format");
+}
+
+// Writes everything asked for. An output that is lost does not keep back the others.
+absl::Status WriteOutputs(const CommandLine& line, const NodeReport& report) {
+  absl::Status status;
+  if (!line.html_path.empty()) status.Update(WriteFileAtomically(line.html_path, HtmlReport(report)));
+  const bool json_on_stdout = line.json_path == "-";
+  if (!line.json_path.empty() && !json_on_stdout) {
+    status.Update(WriteFileAtomically(line.json_path, ToPrettyJson(report)));
+  }
+  const absl::StatusOr<std::string> text =
+      Formatted(json_on_stdout ? OutputFormat::kJson : line.format, report);
+  status.Update(text.ok() ? WriteAll(STDOUT_FILENO, *text, "stdout") : text.status());
+  // The answer for people goes where it disturbs nothing.
+  const bool table_shown = !json_on_stdout && line.format == OutputFormat::kTable;
+  if (!table_shown && !line.quiet) {
+    status.Update(WriteAll(STDERR_FILENO, ResultTable(report, Terminal::Width(STDERR_FILENO, 100)),
+                           "stderr"));
+  }
+  return status;
+}
+
+NodeReport Probe(const CommandLine& line, const Node& node, SignalWatcher& signals) {
+  NodeReport report{.host = FactsOf(node), .workload = line.probe.workload};
+  report.workload.precision = WorkloadFor(line.probe, node.list.devices.front()).precision;
+  report.warnings = node.list.warnings;
+  if (!line.quiet) {
+    WriteAll(STDERR_FILENO, Banner(report.host, node.list.devices, node.list.warnings), "stderr")
+        .IgnoreError();
+  }
+  const std::string directory = line.probe.cache_directory.empty() ? ResultCache::DefaultDirectory()
+                                                                   : line.probe.cache_directory;
+  const ResultCache cache(directory);
+  Terminal terminal(node.list.devices);
+  NodeProbeParts parts{.observer = line.quiet ? nullptr : &terminal,
+                       .cache = line.probe.use_cache && !directory.empty() ? &cache : nullptr,
+                       .driver_version = node.list.driver_version.value_or(""),
+                       .libtorch_version = node.worker.libtorch_version};
+  parts.make_runner = [&node](const Device& device, const WorkloadSpec& workload) {
+    return NewWorkerTrialRunner(
+        {.programs = node.programs, .device = device, .workload = workload});
+  };
+  NodeProbe probe(line.probe, node.list.devices, std::move(parts));
+  signals.OnSignal([&probe](int signal) {
+    probe.Cancel({.kind = FailureKind::kCancelled,
+                  .message = absl::StrCat("ended by signal ", signal),
+                  .signal = signal});
+  });
+  report.devices = probe.Run();
+  signals.OnSignal(nullptr);
+  if (!line.quiet) terminal.Clear();
+  Summarize(line.probe, report);
+  if (signals.received() != 0) report.exit_code = kExitSignal + signals.received();
+  return report;
+}
+
+int Main(int argc, char** argv) {
+  SignalWatcher signals;
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const absl::StatusOr<CommandLine> line = ParseCommandLine(arguments);
+  if (!line.ok()) return Complain(line.status(), kExitUsage);
+  if (!line->print_and_exit.empty()) {
+    const absl::Status written = WriteAll(STDOUT_FILENO, line->print_and_exit, "stdout");
+    return written.ok() ? kExitOk : Complain(written, kExitInternal);
+  }
+  InitLog(argv[0], line->verbose);
+
+  const absl::StatusOr<Node> node = Describe(line->probe);
+  if (absl::IsInvalidArgument(node.status()) || absl::IsUnimplemented(node.status())) {
+    return Complain(node.status(), kExitUsage);
+  }
+  if (absl::IsNotFound(node.status())) return Complain(node.status(), kExitNoDevice);
+  if (!node.ok()) return Complain(node.status(), kExitCannotRun);
+
+  const NodeReport report = Probe(*line, *node, signals);
+  const absl::Status written = WriteOutputs(*line, report);
+  if (written.ok()) return static_cast<int>(report.exit_code);
+  return Complain(written, report.exit_code == kExitOk ? kExitInternal
+                                                       : static_cast<int>(report.exit_code));
+}
+
+}  // namespace
+}  // namespace autobatch
+
+int main(int argc, char** argv) { return autobatch::Main(argc, argv); }

@@ -1,0 +1,49 @@
+#include "tools/programs.h"
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "autobatch/base/status_macros.h"
+
+namespace autobatch {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An unpacked tarball keeps the programs in one folder; Bazel keeps them below NAME.runfiles and, in
+// bazel-bin, by their packages.
+absl::StatusOr<std::string> Find(const fs::path& self, const std::string& package,
+                                 const std::string& name) {
+  const std::string label = absl::StrCat(package, "/", name);
+  const std::vector<std::string> places = {
+      (self.parent_path() / name).string(),
+      absl::StrCat(self.string(), ".runfiles/autobatch/", label),
+      (self.parent_path().parent_path() / label).string(),
+  };
+  for (const std::string& place : places) {
+    std::error_code ignored;
+    if (fs::is_regular_file(place, ignored) && access(place.c_str(), X_OK) == 0) return place;
+  }
+  return absl::FailedPreconditionError(absl::StrCat("cannot find the program '", name, "'; looked at ",
+                                          absl::StrJoin(places, ", ")));
+}
+
+}  // namespace
+
+absl::StatusOr<WorkerPrograms> FindPrograms() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return absl::InternalError("cannot read /proc/self/exe");
+  WorkerPrograms programs;
+  AB_ASSIGN_OR_RETURN(programs.worker, Find(self, "autobatch/worker", "worker"));
+  AB_ASSIGN_OR_RETURN(programs.guard, Find(self, "autobatch/trial", "guard"));
+  return programs;
+}
+
+}  // namespace autobatch
