@@ -92,7 +92,14 @@ absl::StatusOr<BudgetModel> BudgetModel::Create(BudgetOptions options) {
     }
   }
   if (absl::Status status = CheckGiven(options); !status.ok()) return status;
-  return BudgetModel(std::move(options));
+  BudgetModel model(std::move(options));
+  // What an earlier probe measured is where this one starts to measure; what is declared stays.
+  std::erase_if(model.options_.given, [&model](const Margin& given) {
+    if (given.name != kContextGrowth || given.source != MarginSource::kMeasured) return false;
+    model.context_growth_bytes_ = given.bytes;
+    return true;
+  });
+  return model;
 }
 
 void BudgetModel::Observe(const Observation& observation) {

@@ -68,8 +68,21 @@ DeviceResult ToResult(const Device& device, const Search& search) {
 
 }  // namespace
 
+std::optional<FirstGuess> GuessFrom(const DeviceResult& result) {
+  if (result.status != ResultStatus::kConfirmed || !result.confirmed_batch.has_value()) {
+    return std::nullopt;
+  }
+  FirstGuess guess{.batch = *result.confirmed_batch, .bound = result.bound};
+  for (const Margin& margin : result.margins) {
+    // The others follow from the settings and come back by themselves.
+    const bool learned = margin.name == kContextGrowth || margin.name == kCommunicator;
+    if (learned && margin.source == MarginSource::kMeasured) guess.measured.push_back(margin);
+  }
+  return guess;
+}
+
 SearchOptions SearchOptionsFor(const ProbeSpec& spec, const Device& device, int64_t devices,
-                               std::optional<int64_t> first_guess) {
+                               const std::optional<FirstGuess>& first_guess) {
   const int64_t world_size = WorldSize(spec, devices);
   SearchOptions options{.precision = std::min(spec.tolerance, 0.5),
                         .max_batch = spec.max_batch,
@@ -81,8 +94,15 @@ SearchOptions SearchOptionsFor(const ProbeSpec& spec, const Device& device, int6
                         .gradient_buckets = world_size > 1,
                         .evaluation_batch = spec.workload.evaluation_batch,
                         .seed = spec.seed,
-                        .cached_batch = first_guess,
                         .budget = BudgetOptionsFor(spec, device, world_size)};
+  if (first_guess.has_value()) {
+    options.cached_batch = first_guess->batch;
+    options.cached_bound = first_guess->bound;
+    for (const Margin& margin : first_guess->measured) {
+      const bool declared = margin.name == kCommunicator && spec.communicator_bytes.has_value();
+      if (!declared) options.budget.given.push_back(margin);
+    }
+  }
   if (spec.throughput_knee) options.throughput_knee = 0.05;
   const int64_t share = spec.dataset_size.value_or(spec.max_batch * world_size) / world_size;
   if (share < options.max_batch) {
@@ -93,7 +113,7 @@ SearchOptions SearchOptionsFor(const ProbeSpec& spec, const Device& device, int6
 }
 
 absl::StatusOr<DeviceResult> ProbeDevice(const ProbeSpec& spec, const Device& device,
-                                         int64_t devices, std::optional<int64_t> first_guess,
+                                         int64_t devices, const std::optional<FirstGuess>& first_guess,
                                          const DeviceProbeParts& parts) {
   AB_ASSIGN_OR_RETURN(Search search, Search::Create(SearchOptionsFor(spec, device, devices,
                                                                      first_guess)));

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
+
+#include <boost/describe.hpp>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -15,6 +18,20 @@
 #include "autobatch/types/report.h"
 
 namespace autobatch {
+
+// An earlier answer to the same question, from a cache or an identical device: verified by one trial
+// before it counts.
+struct FirstGuess {
+  int64_t batch = 0;
+  BatchBound bound = BatchBound::kMemory;
+  // Margins that were measured then: without them the verifying trial would hold back defaults that
+  // the answer never met.
+  std::vector<Margin> measured;
+};
+BOOST_DESCRIBE_STRUCT(FirstGuess, (), (batch, bound, measured))
+
+// What a device's confirmed result gives to the next probe; absent when it has none.
+std::optional<FirstGuess> GuessFrom(const DeviceResult& result);
 
 // What one device's search needs from outside.
 struct DeviceProbeParts {
@@ -30,12 +47,12 @@ struct DeviceProbeParts {
 // The search's options for this device: what the user asked, what `devices` devices make of it, and
 // a first guess from a cache or an identical device.
 SearchOptions SearchOptionsFor(const ProbeSpec& spec, const Device& device, int64_t devices,
-                               std::optional<int64_t> first_guess);
+                               const std::optional<FirstGuess>& first_guess);
 
 // Runs the search on one device to its end, its time limit, or `stopped`. A device that cannot be
 // probed is a result with a failure; a Status is only for what breaks this process.
 absl::StatusOr<DeviceResult> ProbeDevice(const ProbeSpec& spec, const Device& device,
-                                         int64_t devices, std::optional<int64_t> first_guess,
+                                         int64_t devices, const std::optional<FirstGuess>& first_guess,
                                          const DeviceProbeParts& parts);
 
 }  // namespace autobatch

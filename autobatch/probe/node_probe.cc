@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "autobatch/probe/device_probe.h"
 
 namespace autobatch {
 namespace {
@@ -71,7 +70,7 @@ std::optional<Failure> NodeProbe::stopped() const {
 
 void NodeProbe::RunDevice(size_t index) {
   DeviceResult notes;
-  const std::optional<int64_t> guess = FirstGuess(index, notes);
+  const std::optional<FirstGuess> guess = Guess(index, notes);
   {
     MutexLock lock(mutex_);
     while (spec_.parallel > 0 && running_ >= spec_.parallel) changed_.wait(mutex_);
@@ -87,7 +86,7 @@ void NodeProbe::RunDevice(size_t index) {
   DeviceResult result = Probe(index, *runner, guess);
   result.warnings.insert(result.warnings.begin(), notes.warnings.begin(), notes.warnings.end());
   result.shared_search_with = notes.shared_search_with;
-  result.from_cache = notes.from_cache && result.confirmed_batch == guess;
+  result.from_cache = notes.from_cache && result.confirmed_batch == guess->batch;
   Keep(index, result);
   if (parts_.observer != nullptr) {
     MutexLock one_at_a_time(observing_);
@@ -100,7 +99,8 @@ void NodeProbe::RunDevice(size_t index) {
   changed_.notify_all();
 }
 
-DeviceResult NodeProbe::Probe(size_t index, TrialRunner& runner, std::optional<int64_t> guess) {
+DeviceResult NodeProbe::Probe(size_t index, TrialRunner& runner,
+                              const std::optional<FirstGuess>& guess) {
   DeviceProbeParts parts{.runner = runner, .clock = parts_.clock};
   parts.stopped = [this] { return stopped(); };
   if (ProbeObserver* observer = parts_.observer; observer != nullptr) {
@@ -119,28 +119,28 @@ DeviceResult NodeProbe::Probe(size_t index, TrialRunner& runner, std::optional<i
 }
 
 // An identical device's answer, else the cache's.
-std::optional<int64_t> NodeProbe::FirstGuess(size_t index, DeviceResult& notes) {
+std::optional<FirstGuess> NodeProbe::Guess(size_t index, DeviceResult& notes) {
   if (spec_.strategy != Strategy::kConfirm) return std::nullopt;
   const size_t leader = leaders_[index];
   if (leader != index) {
-    const std::optional<int64_t> answer = WaitForLeader(leader);
+    const std::optional<FirstGuess> answer = WaitForLeader(leader);
     if (answer.has_value()) notes.shared_search_with = devices_[leader].uuid;
     return answer;
   }
   if (parts_.cache == nullptr) return std::nullopt;
-  const absl::StatusOr<int64_t> kept = parts_.cache->Find(KeyOf(index));
+  absl::StatusOr<FirstGuess> kept = parts_.cache->Find(KeyOf(index));
   if (kept.ok()) {
     notes.from_cache = true;
-    return *kept;
+    return *std::move(kept);
   }
   if (!absl::IsNotFound(kept.status())) notes.warnings.emplace_back(kept.status().message());
   return std::nullopt;
 }
 
-std::optional<int64_t> NodeProbe::WaitForLeader(size_t leader) {
+std::optional<FirstGuess> NodeProbe::WaitForLeader(size_t leader) {
   MutexLock lock(mutex_);
   while (!results_[leader].has_value()) changed_.wait(mutex_);
-  return results_[leader]->confirmed_batch;
+  return GuessFrom(*results_[leader]);
 }
 
 CacheKey NodeProbe::KeyOf(size_t index) const {
@@ -151,11 +151,9 @@ CacheKey NodeProbe::KeyOf(size_t index) const {
 // Only a search that ran to its end is worth a first guess: one that time cut short would freeze at
 // what it had.
 void NodeProbe::Keep(size_t index, DeviceResult& result) {
-  if (parts_.cache == nullptr || result.strategy != Strategy::kConfirm ||
-      result.status != ResultStatus::kConfirmed || !result.confirmed_batch.has_value()) {
-    return;
-  }
-  const absl::Status kept = parts_.cache->Store(KeyOf(index), *result.confirmed_batch);
+  const std::optional<FirstGuess> guess = GuessFrom(result);
+  if (parts_.cache == nullptr || spec_.strategy != Strategy::kConfirm || !guess.has_value()) return;
+  const absl::Status kept = parts_.cache->Store(KeyOf(index), *guess);
   if (!kept.ok()) {
     result.warnings.push_back(absl::StrCat("the answer was not kept for next time: ",
                                            kept.message()));

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "autobatch/base/clock.h"
 #include "autobatch/base/mutex.h"
+#include "autobatch/probe/device_probe.h"
 #include "autobatch/probe/probe_spec.h"
 #include "autobatch/probe/result_cache.h"
 #include "autobatch/trial/trial_runner.h"
@@ -56,9 +57,9 @@ class NodeProbe {
 
  private:
   void RunDevice(size_t index);
-  DeviceResult Probe(size_t index, TrialRunner& runner, std::optional<int64_t> guess);
-  std::optional<int64_t> FirstGuess(size_t index, DeviceResult& notes);
-  std::optional<int64_t> WaitForLeader(size_t leader);
+  DeviceResult Probe(size_t index, TrialRunner& runner, const std::optional<FirstGuess>& guess);
+  std::optional<FirstGuess> Guess(size_t index, DeviceResult& notes);
+  std::optional<FirstGuess> WaitForLeader(size_t leader);
   CacheKey KeyOf(size_t index) const;
   void Keep(size_t index, DeviceResult& result);
   std::optional<Failure> stopped() const;

@@ -66,11 +66,11 @@ std::string ResultCache::PathFor(const CacheKey& key) const {
   return absl::StrFormat("%s/%016x.json", directory_, Fingerprint(ToJson(key)));
 }
 
-absl::StatusOr<int64_t> ResultCache::Find(const CacheKey& key) const {
+absl::StatusOr<FirstGuess> ResultCache::Find(const CacheKey& key) const {
   const std::string path = PathFor(key);
   AB_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   const absl::StatusOr<CacheEntry> entry = FromJson<CacheEntry>(text);
-  if (!entry.ok() || entry->schema != kSchema || entry->confirmed_batch <= 0) {
+  if (!entry.ok() || entry->schema != kSchema || entry->answer.batch <= 0) {
     return absl::DataLossError(absl::StrCat(
         "the cached answer in ", path, " is damaged",
         entry.ok() ? "" : absl::StrCat(" (", entry.status().message(), ")"),
@@ -79,12 +79,12 @@ absl::StatusOr<int64_t> ResultCache::Find(const CacheKey& key) const {
   if (ToJson(entry->key) != ToJson(key)) {
     return absl::NotFoundError(absl::StrCat(path, " answers another question"));
   }
-  return entry->confirmed_batch;
+  return entry->answer;
 }
 
-absl::Status ResultCache::Store(const CacheKey& key, int64_t batch) const {
+absl::Status ResultCache::Store(const CacheKey& key, const FirstGuess& answer) const {
   return WriteFileAtomically(PathFor(key),
-                             ToPrettyJson(CacheEntry{kSchema, key, batch}));
+                             ToPrettyJson(CacheEntry{kSchema, key, answer}));
 }
 
 }  // namespace autobatch

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "autobatch/probe/device_probe.h"
 #include "autobatch/probe/probe_spec.h"
 #include "autobatch/types/device.h"
 #include "autobatch/types/workload.h"
@@ -37,9 +38,9 @@ BOOST_DESCRIBE_STRUCT(CacheKey, (),
 struct CacheEntry {
   std::string schema;
   CacheKey key;
-  int64_t confirmed_batch = 0;
+  FirstGuess answer;
 };
-BOOST_DESCRIBE_STRUCT(CacheEntry, (), (schema, key, confirmed_batch))
+BOOST_DESCRIBE_STRUCT(CacheEntry, (), (schema, key, answer))
 
 CacheKey MakeCacheKey(const ProbeSpec& spec, const Device& device, const std::string& driver_version,
                       const std::string& libtorch_version, int64_t devices);
@@ -53,12 +54,12 @@ class ResultCache {
   // $XDG_CACHE_HOME/autobatch/results, else below $HOME/.cache; empty when neither is set.
   static std::string DefaultDirectory();
 
-  // The batch kept under this very key; NotFound if there is none; DataLoss, naming the file, if it
+  // The answer kept under this very key; NotFound if there is none; DataLoss, naming the file, if it
   // is damaged (the next Store replaces it).
-  absl::StatusOr<int64_t> Find(const CacheKey& key) const;
+  absl::StatusOr<FirstGuess> Find(const CacheKey& key) const;
 
-  // Keeps a batch. The error names the file (read-only folder, full disk).
-  absl::Status Store(const CacheKey& key, int64_t batch) const;
+  // Keeps an answer. The error names the file (read-only folder, full disk).
+  absl::Status Store(const CacheKey& key, const FirstGuess& answer) const;
 
   std::string PathFor(const CacheKey& key) const;
 

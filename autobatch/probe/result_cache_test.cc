@@ -27,14 +27,14 @@ class ResultCacheTest : public testing::Test {
 
 TEST_F(ResultCacheTest, SameQuestion_FindsTheAnswer) {
   EXPECT_EQ(cache_.Find(Key()).status().code(), absl::StatusCode::kNotFound);
-  ASSERT_TRUE(cache_.Store(Key(), 48).ok());
-  EXPECT_EQ(*cache_.Find(Key()), 48);
-  ASSERT_TRUE(cache_.Store(Key(), 40).ok());
-  EXPECT_EQ(*cache_.Find(Key()), 40);
+  ASSERT_TRUE(cache_.Store(Key(), {.batch = 48}).ok());
+  EXPECT_EQ(cache_.Find(Key())->batch, 48);
+  ASSERT_TRUE(cache_.Store(Key(), {.batch = 40}).ok());
+  EXPECT_EQ(cache_.Find(Key())->batch, 40);
 }
 
 TEST_F(ResultCacheTest, AnythingElse_IsAnotherQuestion) {
-  ASSERT_TRUE(cache_.Store(Key(), 48).ok());
+  ASSERT_TRUE(cache_.Store(Key(), {.batch = 48}).ok());
   const CacheKey old = Key();
   spec_.headroom_bytes = 1;
   EXPECT_FALSE(cache_.Find(Key()).ok());
@@ -52,7 +52,7 @@ TEST_F(ResultCacheTest, ChangedTorchScriptFile_IsAnotherQuestion) {
   spec_.workload.kind = WorkloadKind::kTorchScript;
   spec_.workload.name = folder_ + "/model.pt";
   ASSERT_TRUE(WriteFileAtomically(spec_.workload.name, "one").ok());
-  ASSERT_TRUE(cache_.Store(Key(), 48).ok());
+  ASSERT_TRUE(cache_.Store(Key(), {.batch = 48}).ok());
   EXPECT_TRUE(cache_.Find(Key()).ok());
   ASSERT_TRUE(WriteFileAtomically(spec_.workload.name, "two, longer").ok());
   EXPECT_FALSE(cache_.Find(Key()).ok());
@@ -64,13 +64,13 @@ TEST_F(ResultCacheTest, DamagedFile_IsNamedAndReplaced) {
     const auto found = cache_.Find(Key());
     EXPECT_EQ(found.status().code(), absl::StatusCode::kDataLoss) << damage;
     EXPECT_THAT(std::string(found.status().message()), HasSubstr(cache_.PathFor(Key())));
-    ASSERT_TRUE(cache_.Store(Key(), 48).ok());
-    EXPECT_EQ(*cache_.Find(Key()), 48);
+    ASSERT_TRUE(cache_.Store(Key(), {.batch = 48}).ok());
+    EXPECT_EQ(cache_.Find(Key())->batch, 48);
   }
 }
 
 TEST_F(ResultCacheTest, AnotherKeyUnderTheSameName_IsNotBelieved) {
-  ASSERT_TRUE(cache_.Store(Key(), 48).ok());
+  ASSERT_TRUE(cache_.Store(Key(), {.batch = 48}).ok());
   const std::string text = *ReadFile(cache_.PathFor(Key()));
   device_.uuid = "GPU-2";
   ASSERT_TRUE(WriteFileAtomically(cache_.PathFor(Key()), text).ok());
@@ -79,7 +79,7 @@ TEST_F(ResultCacheTest, AnotherKeyUnderTheSameName_IsNotBelieved) {
 
 TEST_F(ResultCacheTest, FolderThatCannotBe_IsAnErrorThatNamesIt) {
   const ResultCache cache("/proc/nothing");
-  EXPECT_THAT(std::string(cache.Store(Key(), 1).message()), HasSubstr("/proc/nothing"));
+  EXPECT_THAT(std::string(cache.Store(Key(), {.batch = 1}).message()), HasSubstr("/proc/nothing"));
 }
 
 }  // namespace
