@@ -101,9 +101,12 @@ class LayersTest(unittest.TestCase):
     def test_Test_WithoutHeader_Found(self):
         self.assert_finds("test", check({"autobatch/base/lonely_test.cc": ""}))
 
+    def test_Test_OfTheWholeFolder_NoFinding(self):
+        self.assertEqual(check({"autobatch/worker/models/models_test.cc": ""}), [])
+
     def test_Sleep_InATest_Found(self):
-        for line in ["std::this_thread::sleep_for(x);", "absl::SleepFor(x);", "usleep(5);",
-                     "sleep(1);"]:  # house(sleep): bait
+        for call in ["std::this_thread::sleep_for", "absl::SleepFor", "usleep", "sleep"]:
+            line = call + "(1);"
             with self.subTest(line):
                 self.assert_finds("sleep", check({"tests/e2e/a_test.cc": line + "\n"}))
 
