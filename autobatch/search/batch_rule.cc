@@ -10,7 +10,8 @@ namespace autobatch {
 
 absl::StatusOr<BatchRule> BatchRule::Create(int64_t least, int64_t greatest, int64_t multiple_of,
                                             bool power_of_two) {
-  if (least < 1) return absl::InvalidArgumentError(absl::StrCat("min batch ", least, ": at least 1"));
+  if (least < 1)
+    return absl::InvalidArgumentError(absl::StrCat("min batch ", least, ": at least 1"));
   if (greatest < least) {
     return absl::InvalidArgumentError(
         absl::StrCat("max batch ", greatest, " is below the least batch ", least));
@@ -30,12 +31,12 @@ absl::StatusOr<BatchRule> BatchRule::Create(int64_t least, int64_t greatest, int
   const int64_t last = rule.RoundDown(greatest);
   const int64_t first = rule.Ceil(least);
   if (last < least || first > greatest) {
-    return absl::InvalidArgumentError(absl::StrCat("no batch from ", least, " to ", greatest, " is a ",
-                                                   power_of_two ? "power of two" : "multiple",
-                                                   power_of_two && multiple_of == 1
-                                                       ? ""
-                                                       : absl::StrCat(power_of_two ? " from " : " of ",
-                                                                      multiple_of)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("no batch from ", least, " to ", greatest, " is a ",
+                     power_of_two ? "power of two" : "multiple",
+                     power_of_two && multiple_of == 1
+                         ? ""
+                         : absl::StrCat(power_of_two ? " from " : " of ", multiple_of)));
   }
   rule.least_ = first;
   rule.greatest_ = last;

@@ -7,7 +7,8 @@
 
 namespace autobatch {
 
-// Which batches may be an answer: from `least` to `greatest`, multiples of a number, or powers of two.
+// Which batches may be an answer: from `least` to `greatest`, multiples of a number, or powers of
+// two.
 //
 //   AB_ASSIGN_OR_RETURN(BatchRule rule, BatchRule::Create(1, 100, 8, false));
 //   rule.Floor(63);  // 56

@@ -3,12 +3,18 @@
 #include <algorithm>
 
 namespace autobatch {
+namespace {
+
+constexpr double kApart = 1.25;
+
+}  // namespace
 
 void Bracket::AddRan(const Ran& ran) {
   failures_in_a_row_ = 0;
-  const auto at = std::lower_bound(
-      ran_.begin(), ran_.end(), ran,
-      [](const Ran& left, const Ran& right) { return left.batch < right.batch; });
+  if (ceiling_.has_value()) ran_below_ceiling_ = true;
+  const auto at =
+      std::lower_bound(ran_.begin(), ran_.end(), ran,
+                       [](const Ran& left, const Ran& right) { return left.batch < right.batch; });
   if (at == ran_.end() || at->batch != ran.batch) {
     ran_.insert(at, ran);
     return;
@@ -42,7 +48,11 @@ std::optional<Bracket::Ran> Bracket::Largest() const {
 
 std::vector<MemoryPoint> Bracket::Points() const {
   std::vector<MemoryPoint> points;
-  for (const Ran& ran : ran_) points.push_back({ran.batch, ran.peak_bytes});
+  for (auto it = ran_.rbegin(); it != ran_.rend(); ++it) {
+    if (points.empty() || it->batch * kApart <= points.back().batch) {
+      points.push_back({it->batch, it->peak_bytes});
+    }
+  }
   return points;
 }
 

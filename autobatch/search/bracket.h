@@ -40,9 +40,13 @@ class Bracket {
   std::optional<size_t> confirmed_index() const { return confirmed_index_; }
   // Failures since the last batch that ran.
   int64_t failures_in_a_row() const { return failures_in_a_row_; }
+  // Whether a batch ran after one had failed.
+  bool ran_below_ceiling() const { return ran_below_ceiling_; }
 
   // Every batch that ran once, ascending, with the greatest peak that it showed.
   const std::vector<Ran>& ran() const { return ran_; }
+  // Of those, the ones to fit a line to: neighbours that lie so close together that their
+  // difference is noise are left out, the larger one stays.
   std::vector<MemoryPoint> Points() const;
 
  private:
@@ -51,6 +55,7 @@ class Bracket {
   std::optional<Ran> confirmed_;
   std::optional<size_t> confirmed_index_;
   int64_t failures_in_a_row_ = 0;
+  bool ran_below_ceiling_ = false;
 };
 
 }  // namespace autobatch

@@ -25,8 +25,8 @@ absl::Status Validate(const SearchOptions& options) {
     return absl::InvalidArgumentError("the largest batch is bound by an option or by the data set");
   }
   if (options.explore_steps < 2) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "explore steps ", options.explore_steps, ": at least 2, the peak comes after the first"));
+    return absl::InvalidArgumentError(absl::StrCat("explore steps ", options.explore_steps,
+                                                   ": at least 2, the peak comes after the first"));
   }
   if (options.confirm_steps < options.explore_steps) {
     return absl::InvalidArgumentError(absl::StrCat("confirm steps ", options.confirm_steps,
@@ -53,11 +53,10 @@ absl::Status Validate(const SearchOptions& options) {
 std::optional<Failure> Distrust(const Observation& observation) {
   const TrialSpec& trial = observation.trial;
   if (observation.batch_seen.has_value() && *observation.batch_seen != trial.batch) {
-    return Failure{
-        .kind = FailureKind::kBatchIgnored,
-        .message = absl::StrCat("the step ran on a batch of ", *observation.batch_seen, ", not on the ",
-                                trial.batch, " asked for"),
-        .advice = "make the step use the batch it is given"};
+    return Failure{.kind = FailureKind::kBatchIgnored,
+                   .message = absl::StrCat("the step ran on a batch of ", *observation.batch_seen,
+                                           ", not on the ", trial.batch, " asked for"),
+                   .advice = "make the step use the batch it is given"};
   }
   const auto ran = static_cast<int64_t>(observation.steps.size());
   if (ran > 0 && ran < trial.steps) {
@@ -158,8 +157,9 @@ void Search::Stop(Failure why) {
   if (over_) return;
   for (auto it = bracket_.ran().rbegin(); it != bracket_.ran().rend(); ++it) {
     if (bracket_.confirmed().has_value() && it->batch <= bracket_.confirmed()->batch) break;
-    outcome_.warnings.push_back(absl::StrCat(
-        "a batch of ", it->batch, " ran while exploring, but was not confirmed in a fresh process"));
+    outcome_.warnings.push_back(
+        absl::StrCat("a batch of ", it->batch,
+                     " ran while exploring, but was not confirmed in a fresh process"));
     break;
   }
   stopped_ = std::move(why);
@@ -183,9 +183,9 @@ void Search::TakeSuccess(const Observation& observation) {
       // It ran, so its memory is known, and tells the fit more than a failure would.
       bracket_.AddRan(RanOf(observation));
     } else {
-      outcome_.warnings.push_back(absl::StrCat(
-          "a batch of ", trial.batch, " ran, but the allocator gave its cache back ",
-          observation.late_retries, " times after warm-up: training would crawl"));
+      outcome_.warnings.push_back(
+          absl::StrCat("a batch of ", trial.batch, " ran, but the allocator gave its cache back ",
+                       observation.late_retries, " times after warm-up: training would crawl"));
     }
     TakeCeiling(observation,
                 Failure{.kind = FailureKind::kOutOfMemory,
@@ -261,13 +261,15 @@ void Search::TakeCeiling(const Observation& observation, const Failure& failure)
     outcome_.warnings.push_back(absl::StrCat("the cached batch of ", trial.batch,
                                              " does not fit any more: ", failure.message));
   } else if (!memory) {
-    outcome_.warnings.push_back(absl::StrCat("a batch of ", trial.batch, " does not fail for memory (",
-                                             EnumName(failure.kind), "): ", failure.message,
-                                             "; batches from there on are taken as unsafe"));
+    outcome_.warnings.push_back(absl::StrCat(
+        "a batch of ", trial.batch, " does not fail for memory (", EnumName(failure.kind),
+        "): ", failure.message, "; batches from there on are taken as unsafe"));
   }
-  const BatchBound bound = memory                                     ? BatchBound::kMemory
+  const BatchBound bound = memory                                  ? BatchBound::kMemory
                            : failure.kind == FailureKind::kTimeout ? BatchBound::kTimeLimit
-                                                                      : BatchBound::kFailure;
+                                                                   : BatchBound::kFailure;
+  broken_promise_ = trial.purpose == TrialPurpose::kConfirm && SureOf(trial.batch) &&
+                    !bracket_.ran_below_ceiling();
   bracket_.AddFailed(trial.batch, bound);
   const int64_t least = std::max(rule_.Least(), first_batch_);
   if (trial.batch > least) return;
@@ -303,11 +305,11 @@ bool Search::RetryOnce(const Observation& observation) {
       retry = true;
       break;
     case FailureKind::kOutOfMemory: {
-      // A warm process may have failed over a fragmented cache: so it looks when the fit had left
-      // plenty of room.
+      // A warm process may have failed over a fragmented cache: so it looks where the fit left half
+      // of the budget free.
       const std::optional<int64_t> budget = BudgetBytes();
-      retry = !trial.fresh_process && fit_.has_value() && budget.has_value() &&
-              fit_->Upper(trial.batch) < 0.9 * static_cast<double>(*budget);
+      retry = !trial.fresh_process && budget.has_value() && SureOf(trial.batch) &&
+              fit_->Upper(trial.batch) < 0.5 * static_cast<double>(*budget);
       break;
     }
     default:

@@ -31,15 +31,16 @@ struct SearchOptions {
   BatchBound max_batch_bound = BatchBound::kMaxBatch;
   // Samples. The search starts here, and fails where this does not run.
   int64_t min_batch = 1;
-  // The answer is a multiple of this, or a power of two: rounded down, and the rounded one confirmed.
+  // The answer is a multiple of this, or a power of two: rounded down, and the rounded one
+  // confirmed.
   int64_t multiple_of = 1;
   bool power_of_two = false;
-  // Optimizer steps. Optimizer state is born in step 1, so the peak is step 2; allocator retries count
-  // from step 4, so a confirming trial needs more than 4.
+  // Optimizer steps. Optimizer state is born in step 1, so the peak is step 2; allocator retries
+  // count from step 4, so a confirming trial needs more than 4.
   int64_t explore_steps = 3;
   int64_t confirm_steps = 8;
-  // What the training step carries. Exploring trials carry all of it too, so that their peaks and the
-  // confirming trial's lie on one curve.
+  // What the training step carries. Exploring trials carry all of it too, so that their peaks and
+  // the confirming trial's lie on one curve.
   int64_t accumulation = 1;
   bool gradient_buckets = false;
   // Samples of the evaluation step: absent, as many as the trial's batch; 0, no evaluation.
@@ -75,8 +76,8 @@ struct SearchOutcome {
 };
 
 // Finds the largest batch that runs under the budget, as a state machine: it says which trial is
-// next and is told what came of it. It never answers with a batch that has not run its full steps in
-// a fresh process. A value: no thread, clock or I/O.
+// next and is told what came of it. It never answers with a batch that has not run its full steps
+// in a fresh process. A value: no thread, clock or I/O.
 //
 //   AB_ASSIGN_OR_RETURN(Search search, Search::Create(options));
 //   while (std::optional<TrialSpec> trial = search.NextTrial()) {
@@ -86,19 +87,21 @@ struct SearchOutcome {
 //   Use(search.outcome());
 class Search {
  public:
-  // InvalidArgument: sizes or fractions that make no sense, rules that contradict each other, no batch
-  // that obeys them up to `max_batch`, and whatever BudgetModel::Create refuses.
+  // InvalidArgument: sizes or fractions that make no sense, rules that contradict each other, no
+  // batch that obeys them up to `max_batch`, and whatever BudgetModel::Create refuses.
   static absl::StatusOr<Search> Create(SearchOptions options);
 
-  // The trial to run; nullopt: the search is over. Does not change until Observe, SetTimeLeft or Stop.
+  // The trial to run; nullopt: the search is over. Does not change until Observe, SetTimeLeft or
+  // Stop.
   std::optional<TrialSpec> NextTrial() const { return next_; }
 
   // What came of the last NextTrial(). Not to be called when the search is over.
   void Observe(Observation observation);
 
-  // How much time is left for everything that is still to come. The search then starts no trial that
-  // it expects to outlast it, and keeps enough of it to confirm what it has found. When it is the time
-  // that bounds the answer, the outcome is kPartial. Call it before the first trial and after each.
+  // How much time is left for everything that is still to come. The search then starts no trial
+  // that it expects to outlast it, and keeps enough of it to confirm what it has found. When it is
+  // the time that bounds the answer, the outcome is kPartial. Call it before the first trial and
+  // after each.
   void SetTimeLeft(absl::Duration time_left);
 
   // Ends the search from outside (time, Ctrl-C): kPartial with what was confirmed, else kFailed.
@@ -131,7 +134,11 @@ class Search {
   Choice Choose() const;
   // The largest batch that may fit, as far as is known; INT64_MAX: nothing speaks against any.
   int64_t Guess(const Bracket::Ran& largest) const;
-  int64_t Growth() const;
+  // What is left of the budget at the largest batch that ran allows up to this one; INT64_MAX where
+  // that is too far away to tell.
+  int64_t NearbyGuess(const Bracket::Ran& largest) const;
+  // Times the largest batch that ran, up to which the next trial may go.
+  int64_t Growth(const Bracket::Ran& largest) const;
   // Samples by which an answer may fall short.
   int64_t Width(int64_t batch) const;
   // Whether `batch`, above the confirmed one, may fit.
@@ -161,6 +168,8 @@ class Search {
   std::optional<TrialSpec> again_;
   std::optional<int64_t> retried_batch_;
   bool reconfirmed_ = false;
+  // The fit was sure of the last batch that failed, and nothing has run since the first failure.
+  bool broken_promise_ = false;
   // A failed trial may leave its process damaged.
   bool fresh_from_now_ = false;
   int64_t first_batch_;

@@ -13,6 +13,10 @@ namespace {
 // fit says that the line goes on.
 constexpr int64_t kGrowth = 4;
 constexpr int64_t kUnsureGrowth = 2;
+// Below this many samples one of them is more than 5 %, and worth a trial even where the line says
+// that it lacks a quarter of its memory.
+constexpr int64_t kFewSamples = 20;
+constexpr double kFewSamplesDoubt = 0.75;
 // A search that goes on beyond this meets a workload that answers at random.
 constexpr size_t kMaxTrials = 64;
 
@@ -41,38 +45,42 @@ void Search::Plan() {
 }
 
 Search::Choice Search::Choose() const {
-  const std::optional<Bracket::Ran> largest = bracket_.Largest();
   const int64_t confirmed = bracket_.confirmed().has_value() ? bracket_.confirmed()->batch : 0;
+  const auto confirm = [&](int64_t batch) {
+    return Choice{TrialPurpose::kConfirm, batch > confirmed ? batch : 0};
+  };
   if (const int64_t knee = KneeBatch(); knee > 0) {
-    const int64_t batch = std::max(rule_.Floor(knee), rule_.Least());
-    return {TrialPurpose::kConfirm, batch > confirmed ? batch : 0};
+    return confirm(std::max(rule_.Floor(knee), rule_.Least()));
   }
   const int64_t below = bracket_.ceiling().has_value() ? bracket_.ceiling()->batch - 1 : INT64_MAX;
   const int64_t most = rule_.Floor(std::min(below, rule_.Greatest()));
   if (most == 0 || most <= confirmed) return {};
-  if (!largest.has_value()) return {TrialPurpose::kConfirm, rule_.Least()};
+  const std::optional<Bracket::Ran> largest = bracket_.Largest();
+  if (!largest.has_value()) return confirm(rule_.Least());
 
-  if (confirmed > 0 && confirmed >= largest->batch) {
-    // Better than this by less than the precision is not worth another trial.
-    const int64_t better = rule_.Ceil(confirmed + Width(confirmed));
-    if (better > most || !WorthTrying(better)) return {};
-    return {TrialPurpose::kConfirm, std::clamp(rule_.Floor(Guess(*largest)), better, most)};
-  }
-  // Memory grows at most in proportion to the batch, as it begins above zero: if even so all that may
-  // be asked fits, there is nothing to explore.
+  const int64_t good = rule_.Floor(largest->batch);
+  const int64_t better = rule_.Ceil(largest->batch + Width(largest->batch));
+  if (good > 0 && (better > most || !WorthTrying(better))) return confirm(good);
+  if (good == 0 && better > most) return confirm(rule_.Least());
+
+  // Memory grows at most in proportion to the batch, as it begins above zero. If even so all that
+  // may be asked fits, there is nothing to explore.
   const std::optional<int64_t> budget = BudgetBytes();
-  if (budget.has_value() && static_cast<double>(largest->peak_bytes) * most <=
-                                static_cast<double>(*budget) * largest->batch) {
-    return {TrialPurpose::kConfirm, most};
+  if (!bracket_.ceiling().has_value() && budget.has_value() &&
+      static_cast<double>(largest->peak_bytes) * static_cast<double>(most) <=
+          static_cast<double>(*budget) * static_cast<double>(largest->batch)) {
+    return confirm(most);
   }
-  const int64_t growth = Growth() * largest->batch;
-  const int64_t guess = std::min(Guess(*largest), below);
-  if (guess > growth && growth < most) return {TrialPurpose::kExplore, growth};
-  const int64_t batch = std::max(rule_.Floor(std::min(guess, most)), rule_.Least());
-  if (batch <= confirmed) return {};
-  if (batch <= largest->batch || SureOf(batch) || bracket_.ceiling().has_value()) {
-    return {TrialPurpose::kConfirm, batch};
+  const int64_t guess = Guess(*largest);
+  const int64_t grown = Growth(*largest) * largest->batch;
+  if (guess > grown && most > grown) {
+    return {TrialPurpose::kExplore, grown};
   }
+  const int64_t batch = std::clamp(rule_.Floor(guess), better, most);
+  // A trial that can be the last one confirms at once.
+  const int64_t end = std::min(below, NearbyGuess(*largest));
+  const bool last = end < INT64_MAX && end - batch < Width(batch);
+  if (last || batch == most || SureOf(batch)) return confirm(batch);
   return {TrialPurpose::kExplore, batch};
 }
 
@@ -82,41 +90,67 @@ int64_t Search::Guess(const Bracket::Ran& largest) const {
   if (budget.has_value() && fit_.has_value()) {
     guess = std::max(fit_->LargestWithin(*budget), largest.batch);
   }
-  if (!bracket_.ceiling().has_value()) return guess;
-  const int64_t ceiling = bracket_.ceiling()->batch;
-  if (guess < ceiling) return guess;
-  // The fit (if any) has promised too much, or the ceiling is not one of memory. A hole is passed by a
-  // small step down, a change of algorithm is not: steps double, up to halving the bracket.
-  const int64_t doublings = std::clamp<int64_t>(bracket_.failures_in_a_row() - 1, 0, 30);
-  const int64_t middle = largest.batch + (ceiling - largest.batch) / 2;
-  const bool near = fit_.has_value() && bracket_.failures_in_a_row() > 0;
-  return near ? std::max(middle, ceiling - (Width(ceiling) << doublings)) : middle;
+  const int64_t nearby = NearbyGuess(largest);
+  const int64_t ceiling = bracket_.ceiling().has_value() ? bracket_.ceiling()->batch : INT64_MAX;
+  const auto between = [&](int64_t upper) { return largest.batch + (upper - largest.batch) / 2; };
+  if (bracket_.failures_in_a_row() == 0) {
+    // The upper edge of the band may lie far below what is left, and would be approached in steps
+    // that grow ever smaller: take half of what is left at least.
+    const int64_t upper = std::min(ceiling, nearby);
+    if (upper < INT64_MAX) guess = std::max(guess, between(upper));
+    return guess < ceiling ? guess : between(ceiling);
+  }
+  if (!broken_promise_) return std::min(guess, between(ceiling));
+  // A fit that was sure has promised too much. A hole is passed by a small step down, a change of
+  // algorithm is not: steps grow fourfold, up to halving the bracket.
+  const int64_t doublings = std::min<int64_t>(2 * (bracket_.failures_in_a_row() - 1), 30);
+  return std::min(guess, std::max(between(ceiling), ceiling - (Width(ceiling) << doublings)));
 }
 
-int64_t Search::Growth() const {
-  return fit_.has_value() || bracket_.ran().size() < 2 ? kGrowth : kUnsureGrowth;
+int64_t Search::NearbyGuess(const Bracket::Ran& largest) const {
+  const std::optional<int64_t> budget = BudgetBytes();
+  if (!budget.has_value() || !fit_.has_value()) return INT64_MAX;
+  const double left = static_cast<double>(*budget - largest.peak_bytes);
+  const double more = left / fit_->Summary().slope_bytes_per_sample;
+  // Further away the line itself is the better guide.
+  if (!(more <= 0.5 * static_cast<double>(largest.batch))) return INT64_MAX;
+  return largest.batch + static_cast<int64_t>(more);
+}
+
+int64_t Search::Growth(const Bracket::Ran& largest) const {
+  const std::optional<int64_t> budget = BudgetBytes();
+  if (!budget.has_value()) return kUnsureGrowth;
+  if (SureOf(kGrowth * largest.batch)) return kGrowth;
+  // As far as proportion allows.
+  return std::clamp(*budget / std::max<int64_t>(largest.peak_bytes, 1), kUnsureGrowth, kGrowth);
 }
 
 int64_t Search::Width(int64_t batch) const {
-  return std::max<int64_t>(1, static_cast<int64_t>(options_.precision * static_cast<double>(batch)));
+  return std::max<int64_t>(1,
+                           static_cast<int64_t>(options_.precision * static_cast<double>(batch)));
 }
 
 bool Search::WorthTrying(int64_t batch) const {
   const std::optional<int64_t> budget = BudgetBytes();
-  if (!budget.has_value() || !fit_.has_value()) return true;
-  // From the confirmed batch, which is nearer than the line.
-  const Bracket::Ran& from = *bracket_.confirmed();
-  const double slope = fit_->Summary().slope_bytes_per_sample;
-  return from.peak_bytes + slope * static_cast<double>(batch - from.batch) <=
-         static_cast<double>(*budget);
+  if (!budget.has_value() || bracket_.ran().size() < 2) return true;
+  // From the largest that ran, which is nearer than the line.
+  const Bracket::Ran from = *bracket_.Largest();
+  const Bracket::Ran& first = bracket_.ran().front();
+  if (from.batch == first.batch) return true;
+  const double secant = static_cast<double>(from.peak_bytes - first.peak_bytes) /
+                        static_cast<double>(from.batch - first.batch);
+  const double slope = fit_.has_value() ? fit_->Summary().slope_bytes_per_sample : secant;
+  double growth = slope * static_cast<double>(batch - from.batch);
+  if (from.batch < kFewSamples) growth *= kFewSamplesDoubt;
+  return static_cast<double>(from.peak_bytes) + growth <= static_cast<double>(*budget);
 }
 
 bool Search::SureOf(int64_t batch) const {
   if (!fit_.has_value()) return false;
   const FitSummary& fit = fit_->Summary();
-  // A band of more than this would let the answer fall short by as much.
-  return fit.points >= 2 && fit.slope_bytes_per_sample > 0 &&
-         fit.band_bytes <= 2 * options_.precision * fit.slope_bytes_per_sample * batch;
+  // Two points have no residual, and a wider band would let the answer fall short by as much.
+  return fit.points >= 3 && fit.band_bytes <= 2 * options_.precision * fit.slope_bytes_per_sample *
+                                                  static_cast<double>(batch);
 }
 
 int64_t Search::KneeBatch() const {
