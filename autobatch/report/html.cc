@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -33,8 +34,10 @@ class Facts {
  public:
   void Add(absl::string_view name, const std::string& value) {
     if (value.empty()) return;
-    absl::StrAppend(&html_, "<div><dt>", EscapeHtml(name), "</dt><dd>", Safe(value),
-                    "</dd></div>\n");
+    // A long value gets the whole line instead of being broken.
+    constexpr size_t kLong = 22;
+    absl::StrAppend(&html_, value.size() > kLong ? "<div class=\"wide\"><dt>" : "<div><dt>",
+                    EscapeHtml(name), "</dt><dd>", Safe(value), "</dd></div>\n");
   }
   std::string Html() const { return absl::StrCat("<dl class=\"facts\">\n", html_, "</dl>\n"); }
 
@@ -62,11 +65,20 @@ std::string Warnings(const std::vector<std::string>& warnings) {
 
 std::string Hero(const NodeReport& report) {
   std::vector<std::string> sentences = NodeSentences(report);
+  // The heading says it already.
+  const bool repeats = !report.minimum_batch.has_value() && !report.devices.empty();
+  if (repeats) sentences.erase(sentences.begin());
+  const bool estimated = std::any_of(
+      report.devices.begin(), report.devices.end(),
+      [](const DeviceResult& result) { return result.status == ResultStatus::kEstimated; });
   std::string html = absl::StrCat("<header><p class=\"soft\">autobatch on ", Safe(report.host.host),
                                   ", ", Safe(report.host.date), "</p>\n<h1>");
   if (report.minimum_batch.has_value()) {
-    absl::StrAppend(&html, "Batch ", FormatCount(*report.minimum_batch), " on each of ",
-                    report.devices.size(), report.devices.size() == 1 ? " device" : " devices");
+    absl::StrAppend(&html, estimated ? "Estimated batch " : "Batch ",
+                    FormatCount(*report.minimum_batch),
+                    report.devices.size() == 1
+                        ? " on this device"
+                        : absl::StrCat(" on each of ", report.devices.size(), " devices"));
   } else {
     absl::StrAppend(&html, "No safe batch");
   }
@@ -81,6 +93,13 @@ std::string Hero(const NodeReport& report) {
   return absl::StrCat(html, Warnings(report.warnings), "</header>\n");
 }
 
+std::string FreeOfTotal(const MemoryInfo& memory) {
+  const auto gib = [](const std::optional<int64_t>& bytes) {
+    return bytes.has_value() ? absl::StrFormat("%.2f", static_cast<double>(*bytes) / kGiB) : "–";
+  };
+  return absl::StrCat(gib(memory.free_bytes), " / ", gib(memory.total_bytes));
+}
+
 std::string Summary(const NodeReport& report) {
   std::vector<std::vector<std::string>> rows;
   for (size_t i = 0; i < report.devices.size(); ++i) {
@@ -93,17 +112,15 @@ std::string Summary(const NodeReport& report) {
          Safe(DeviceName(result.device)),
          batch.has_value() ? absl::StrCat("<b>", FormatCount(*batch), "</b>") : "none",
          StatusWords(result), Bytes(result.peak_bytes), Bytes(result.headroom_bytes),
-         Number(result.step_ms), Number(result.samples_per_second),
-         absl::StrCat(Bytes(memory.free_bytes), " / ", Bytes(memory.total_bytes)), others,
+         Number(result.step_ms), Number(result.samples_per_second), FreeOfTotal(memory), others,
          absl::StrCat(result.observations.size())});
   }
-  return absl::StrCat(
-      "<section class=\"card\"><h2>Devices</h2>\n",
-      HtmlTable("Devices and their batches",
-                {"<Device", "<Name", "Batch", "<Status", "Peak", "Headroom", "ms/step", "Samples/s",
-                 "Free / total", "Other processes", "Trials"},
-                rows),
-      "</section>\n");
+  return absl::StrCat("<section class=\"card\"><h2>Devices</h2>\n",
+                      HtmlTable("Devices and their batches",
+                                {"<Device", "<Name", "Batch", "<Status", "Peak", "Headroom",
+                                 "ms/step", "Samples/s", "Free / total, GiB", "Others", "Trials"},
+                                rows),
+                      "</section>\n");
 }
 
 std::string HostSection(const NodeReport& report) {
@@ -152,8 +169,8 @@ std::vector<Part> MemoryParts(const DeviceResult& result) {
   int64_t rest = result.device.memory.total_bytes.value_or(0);
   for (const Part& part : parts) rest -= part.bytes;
   if (rest > 0 && !parts.empty()) {
-    parts.push_back({"rest", "not free at the start", rest, "measured",
-                     "driver, contexts, other processes, or above the asked limit"});
+    parts.push_back({"rest", "rest of the device", rest, "measured",
+                     "driver, contexts, other processes, or above an asked limit"});
   }
   return parts;
 }
@@ -189,7 +206,8 @@ std::string FailureSection(const DeviceResult& result) {
   }
   if (!failure.stderr_tail.empty()) {
     absl::StrAppend(&html, "<pre tabindex=\"0\" aria-label=\"last lines of the process\">");
-    for (const absl::string_view line : absl::StrSplit(failure.stderr_tail, '\n')) {
+    for (const absl::string_view line :
+         absl::StrSplit(absl::StripTrailingAsciiWhitespace(failure.stderr_tail), '\n')) {
       absl::StrAppend(&html, EscapeHtml(line), "\n");
     }
     absl::StrAppend(&html, "</pre>\n");
@@ -260,9 +278,10 @@ std::string DeviceSection(const DeviceResult& result, size_t index, bool open) {
       Safe(result.device.address), " · ", Safe(result.device.name), "</h2>", StatusPill(result),
       result.device.simulated ? Pill("odd-text", "simulated") : "", "</div>\n<p class=\"soft\">",
       Safe(result.device.uuid), "</p>\n", FailureSection(result), Warnings(result.warnings));
-  const std::string plot = MemoryPlot(result, index);
+  std::string plot = MemoryPlot(result, index);
+  if (plot.empty()) plot = "<p class=\"soft\">No memory was observed, so there is no plot.</p>";
   absl::StrAppend(&html, "<div class=\"split\"><div>", plot, "</div>\n<div>", DeviceFacts(result),
-                  MemorySection(result), "</div></div>\n", Trials(result, open));
+                  "</div></div>\n", MemorySection(result), Trials(result, open));
   if (!result.log.empty()) {
     absl::StrAppend(&html, "<details><summary>Log of the estimator</summary><pre tabindex=\"0\">");
     for (const std::string& line : result.log) absl::StrAppend(&html, Safe(line), "\n");

@@ -51,6 +51,7 @@ std::vector<NodeReport> Samples() {
   std::vector<DeviceResult> eight;
   for (int64_t i = 0; i < 8; ++i) eight.push_back(ConfirmedResult(i, 96 + 8 * i));
   eight[3] = FailedResult(3);
+  eight[3].observations[0].steady = MemoryPeak{.reserved_bytes = int64_t{1} << 30};
   DeviceResult estimated = ConfirmedResult(0, 500);
   estimated.status = ResultStatus::kEstimated;
   estimated.estimated_batch = std::exchange(estimated.confirmed_batch, std::nullopt);

@@ -30,8 +30,10 @@ std::string HtmlTable(absl::string_view caption, const std::vector<std::string>&
   for (const std::vector<std::string>& row : rows) {
     absl::StrAppend(&html, "<tr>");
     for (size_t c = 0; c < row.size(); ++c) {
-      absl::StrAppend(&html, c == 0 ? "<th scope=\"row\"" : "<td",
-                      is_words(c) ? " class=\"words\">" : ">", row[c], c == 0 ? "</th>" : "</td>");
+      const char* tag = c == 0 ? "th" : "td";
+      absl::StrAppend(&html, "<", tag, c == 0 ? " scope=\"row\"" : "",
+                      is_words(c) ? " class=\"words\"><div>" : ">", row[c],
+                      is_words(c) ? "</div></" : "</", tag, ">");
     }
     absl::StrAppend(&html, "</tr>\n");
   }

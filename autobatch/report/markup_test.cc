@@ -20,7 +20,7 @@ TEST(HtmlTableTest, WordsAndNumbers_AreAlignedApart) {
   const std::string html = HtmlTable("A & B", {"<Name", "Bytes"}, {{"x", "1"}});
   EXPECT_THAT(html, HasSubstr("<caption>A &amp; B</caption>"));
   EXPECT_THAT(html, HasSubstr("<th scope=\"col\" class=\"words\">Name</th>"));
-  EXPECT_THAT(html, HasSubstr("<th scope=\"row\" class=\"words\">x</th><td>1</td>"));
+  EXPECT_THAT(html, HasSubstr("<th scope=\"row\" class=\"words\"><div>x</div></th><td>1</td>"));
 }
 
 }  // namespace

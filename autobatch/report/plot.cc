@@ -289,7 +289,7 @@ class Plot {
           "<line class=\"fit\" x1=\"0\" y1=\"9\" x2=\"22\" y2=\"9\"/>",
           absl::StrCat("fit ± ", FormatBytes(static_cast<int64_t>(result_.fit->band_bytes))));
     } else {
-      absl::StrAppend(&html, "<span>no fit: too few points on a line</span>\n");
+      absl::StrAppend(&html, "<span>no fit</span>\n");
     }
     return absl::StrCat(html, "</figcaption>");
   }
@@ -308,7 +308,7 @@ std::vector<double> NiceTicks(double max, int count, double least) {
   const double raw = max / count;
   const double power = std::pow(10, std::floor(std::log10(raw)));
   const double factor = raw / power;
-  double step = power * (factor <= 1 ? 1 : factor <= 2 ? 2 : factor <= 5 ? 5 : 10);
+  double step = power * (factor < 1.5 ? 1 : factor < 3.2 ? 2 : factor < 7 ? 5 : 10);
   step = std::max(step, least);
   std::vector<double> ticks;
   for (int i = 0; i * step <= max; ++i) ticks.push_back(i * step);
@@ -316,7 +316,13 @@ std::vector<double> NiceTicks(double max, int count, double least) {
 }
 
 std::string MemoryPlot(const DeviceResult& result, size_t index) {
-  return result.observations.empty() ? "" : Plot(result, index).Draw();
+  const bool observed =
+      std::any_of(result.observations.begin(), result.observations.end(),
+                  [](const Observation& observation) { return Need(observation) > 0; });
+  // Without any byte on it the memory axis would be made up.
+  return observed || (result.budget_bytes.has_value() && !result.observations.empty())
+             ? Plot(result, index).Draw()
+             : "";
 }
 
 }  // namespace autobatch

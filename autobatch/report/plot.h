@@ -15,7 +15,8 @@ std::vector<double> NiceTicks(double max, int count, double least);
 
 // One device's memory against batch as an inline SVG with its legend: every trial (its shape says
 // purpose and outcome), the fit and its band, the budget, and the answer. `index` makes its ids
-// unique in the page. Colours are classes of the page's style. Empty when no trial ran.
+// unique in the page. Colours are classes of the page's style. Empty when
+// nothing is known of its memory.
 std::string MemoryPlot(const DeviceResult& result, size_t index);
 
 }  // namespace autobatch

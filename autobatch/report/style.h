@@ -15,7 +15,7 @@ inline constexpr char kPageStyle[] = R"(
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--text);font:15px/1.5 system-ui,-apple-system,"Segoe UI",
 Roboto,"DejaVu Sans",sans-serif;font-variant-numeric:tabular-nums}
-main{max-width:1120px;margin:0 auto;padding:28px 20px 48px}
+main{max-width:1160px;margin:0 auto;padding:28px 20px 48px}
 h1{font-size:30px;line-height:1.2;margin:0 0 10px;letter-spacing:-.01em;text-wrap:balance}
 h2{font-size:19px;margin:0;overflow-wrap:anywhere}h3{font-size:14px;margin:22px 0 8px}
 p{margin:4px 0;overflow-wrap:anywhere}.soft{color:var(--soft)}a{color:var(--blue)}
@@ -24,15 +24,15 @@ p{margin:4px 0;overflow-wrap:anywhere}.soft{color:var(--soft)}a{color:var(--blue
 .pill{border:1px solid currentColor;border-radius:99px;padding:1px 10px;font-size:13px;font-weight:600}
 .good-text{color:var(--green)}.bad-text{color:var(--red)}.odd-text{color:var(--amber)}
 .facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:12px 20px;margin:14px 0 0}
-.facts dt{font-size:12.5px;color:var(--soft)}.facts dd{margin:0;overflow-wrap:anywhere}
+.facts dt{font-size:12.5px;color:var(--soft)}.facts dd{margin:0;overflow-wrap:anywhere}.wide{grid-column:1/-1}
 .split{display:grid;grid-template-columns:minmax(0,1.75fr) minmax(0,1fr);gap:28px;margin-top:12px}
 .split>*{min-width:0}figure{margin:0}
 .scroll{overflow-x:auto}.scroll:focus-visible{outline:2px solid var(--blue);outline-offset:2px}
 table{border-collapse:collapse;width:100%;font-size:14px}caption{position:absolute;width:1px;height:1px;
 overflow:hidden;clip-path:inset(50%)}
-th,td{padding:7px 10px;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap;
+th,td{padding:7px 8px;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap;
 vertical-align:top;font-weight:400}
-thead th{color:var(--soft);font-size:12.5px}.words{text-align:left}td.words{white-space:normal}
+thead th{color:var(--soft);font-size:12.5px}.words{text-align:left}.words div{width:max-content;max-width:40ch;white-space:normal}
 tr>:first-child{padding-left:0}tr>:last-child{padding-right:0}tbody tr:last-child>*{border-bottom:0}
 .bar{display:flex;height:22px;border-radius:6px;overflow:hidden;gap:2px;margin:2px 0 8px}
 .bar span{min-width:3px}.swatch{display:inline-block;width:11px;height:11px;border-radius:3px;margin-right:8px}
@@ -56,7 +56,8 @@ stroke-linecap:round}.odd{fill:var(--amber);stroke:var(--card);stroke-width:1.5}
 .legend span{display:inline-flex;align-items:center;gap:6px}
 footer{color:var(--soft);font-size:13px}
 @media(max-width:760px){main{padding:18px 12px 32px}h1{font-size:24px}.card{padding:14px;border-radius:10px}
-.split{grid-template-columns:minmax(0,1fr);gap:8px}.plot text{font-size:20px}
+.split{grid-template-columns:minmax(0,1fr);gap:8px}.plot text{font-size:20px}.words div{max-width:30ch}
+.point>*{transform-box:fill-box;transform-origin:center;transform:scale(1.5)}
 .facts{grid-template-columns:repeat(2,minmax(0,1fr))}}
 @media print{.card{break-inside:avoid}}
 )";

@@ -42,12 +42,14 @@ std::string BothBatches(const NodeReport& report, int64_t batch, size_t devices)
                       FormatCount(batch * static_cast<int64_t>(devices)));
 }
 
-// An estimate is never called safe.
+// An estimate is never called safe, and an ended search is never called the largest.
 std::string Certainty(const NodeReport& report) {
-  const bool estimated =
-      std::any_of(report.devices.begin(), report.devices.end(),
-                  [](const DeviceResult& r) { return r.status == ResultStatus::kEstimated; });
-  return estimated ? "Estimated, not run: " : "Safe ";
+  const auto any = [&](ResultStatus status) {
+    return std::any_of(report.devices.begin(), report.devices.end(),
+                       [&](const DeviceResult& r) { return r.status == status; });
+  };
+  if (any(ResultStatus::kEstimated)) return "Estimated, not run: ";
+  return any(ResultStatus::kPartial) ? "Largest confirmed so far: " : "Safe ";
 }
 
 }  // namespace
