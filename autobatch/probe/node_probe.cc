@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "autobatch/probe/device_estimate.h"
 
 namespace autobatch {
 namespace {
@@ -113,8 +114,11 @@ DeviceResult NodeProbe::Probe(size_t index, TrialRunner& runner,
       observer->OnTrial(index, seen);
     };
   }
-  absl::StatusOr<DeviceResult> result = ProbeDevice(
-      spec_, devices_[index], static_cast<int64_t>(devices_.size()), guess, parts);
+  const Device& device = devices_[index];
+  const auto devices = static_cast<int64_t>(devices_.size());
+  absl::StatusOr<DeviceResult> result =
+      spec_.strategy == Strategy::kConfirm ? ProbeDevice(spec_, device, devices, guess, parts)
+                                           : EstimateDevice(spec_, device, devices, parts);
   return result.ok() ? *std::move(result) : Broken(devices_[index], result.status());
 }
 
