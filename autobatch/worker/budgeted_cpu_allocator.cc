@@ -1,12 +1,12 @@
 #include "autobatch/worker/budgeted_cpu_allocator.h"
 
-#include <cstdlib>
-#include <limits>
-#include <new>
-
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/Device.h>
 #include <c10/util/Exception.h>
+
+#include <cstdlib>
+#include <limits>
+#include <new>
 
 namespace autobatch {
 namespace {
@@ -38,8 +38,7 @@ BudgetedCpuAllocator& BudgetedCpuAllocator::Install() {
 
 void BudgetedCpuAllocator::Account::RaisePeak(int64_t value) {
   int64_t seen = peak.load(std::memory_order_relaxed);
-  while (seen < value &&
-         !peak.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
+  while (seen < value && !peak.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
   }
 }
 
@@ -59,8 +58,8 @@ void BudgetedCpuAllocator::Refuse(int64_t bytes, const char* why) {
   int64_t none = kNoRefusal;
   refused_.compare_exchange_strong(none, bytes, std::memory_order_relaxed);
   TORCH_CHECK_WITH(OutOfMemoryError, false, "CPU out of memory: ", why, " an allocation of ", bytes,
-                   " bytes; ", current_bytes(), " bytes are in use of a budget of ",
-                   budget_bytes(), " bytes.");
+                   " bytes; ", current_bytes(), " bytes are in use of a budget of ", budget_bytes(),
+                   " bytes.");
   std::abort();  // Not reached: the check above always throws.
 }
 

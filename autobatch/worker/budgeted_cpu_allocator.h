@@ -1,13 +1,13 @@
 #ifndef AUTOBATCH_WORKER_BUDGETED_CPU_ALLOCATOR_H_
 #define AUTOBATCH_WORKER_BUDGETED_CPU_ALLOCATOR_H_
 
+#include <c10/core/Allocator.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
-
-#include <c10/core/Allocator.h>
 
 namespace autobatch {
 
@@ -15,8 +15,8 @@ namespace autobatch {
 // device on which a batch fits or does not.
 //
 // Every tensor and every scratchpad of oneDNN comes from here. An allocation that would pass the
-// budget throws c10::OutOfMemoryError and is written down as a refusal: TorchScript wraps exceptions
-// and loses their type, so that the record, not the exception, tells what happened.
+// budget throws c10::OutOfMemoryError and is written down as a refusal: TorchScript wraps
+// exceptions and loses their type, so that the record, not the exception, tells what happened.
 //
 // Thread-safe; a few atomic operations an allocation.
 class BudgetedCpuAllocator final : public c10::Allocator {

@@ -1,17 +1,16 @@
 #include "autobatch/worker/budgeted_cpu_allocator.h"
 
-#include <cstdint>
-#include <thread>
-#include <vector>
-
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <c10/util/Exception.h>
-
 #include <gtest/gtest.h>
+
+#include <cstdint>
+#include <thread>
+#include <vector>
 
 namespace autobatch {
 namespace {

@@ -1,9 +1,9 @@
 #ifndef AUTOBATCH_WORKER_CUDA_IDENTITY_H_
 #define AUTOBATCH_WORKER_CUDA_IDENTITY_H_
 
-#include <string>
-
 #include <driver_types.h>
+
+#include <string>
 
 #include "absl/strings/string_view.h"
 #include "autobatch/types/device.h"

@@ -1,8 +1,8 @@
 #include "autobatch/worker/cuda_identity.h"
 
-#include <cstring>
-
 #include <gtest/gtest.h>
+
+#include <cstring>
 
 namespace autobatch {
 namespace {

@@ -1,12 +1,12 @@
 #ifndef AUTOBATCH_WORKER_DEVICE_MEMORY_H_
 #define AUTOBATCH_WORKER_DEVICE_MEMORY_H_
 
+#include <c10/core/Device.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-
-#include <c10/core/Device.h>
 
 #include "absl/status/statusor.h"
 #include "autobatch/types/device.h"
@@ -14,8 +14,9 @@
 
 namespace autobatch {
 
-// The memory of the one device that this process trains on: what the allocator holds of it, what the
-// driver says of it, and the hard limit. The step code is the same on every device because of it.
+// The memory of the one device that this process trains on: what the allocator holds of it, what
+// the driver says of it, and the hard limit. The step code is the same on every device because of
+// it.
 //
 // Used by one thread; allocations may come from any. Methods throw what CUDA's errors throw
 // (c10::Error): after an illegal access nothing of the device answers any more.
@@ -60,7 +61,8 @@ class DeviceMemory {
 std::unique_ptr<DeviceMemory> MakeCpuMemory();
 
 // CUDA's first visible device (the parent makes the wanted one the only one visible), with its
-// context created. Unavailable when there is none or the driver does not fit, in the driver's words.
+// context created. Unavailable when there is none or the driver does not fit, in the driver's
+// words.
 absl::StatusOr<std::unique_ptr<DeviceMemory>> MakeCudaMemory();
 
 // Either of them.

@@ -1,14 +1,14 @@
+#include <ATen/Context.h>
+#include <ATen/cuda/CUDAContextLight.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-
-#include <ATen/Context.h>
-#include <ATen/cuda/CUDAContextLight.h>
-#include <c10/cuda/CUDACachingAllocator.h>
-#include <c10/cuda/CUDAFunctions.h>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -45,7 +45,8 @@ class CudaMemory final : public DeviceMemory {
     allocator::get()->attachOutOfMemoryObserver(
         [this](int64_t device, std::size_t bytes, std::size_t, std::size_t) {
           int64_t none = kNoRefusal;
-          if (device == kDevice) refused_.compare_exchange_strong(none, static_cast<int64_t>(bytes));
+          if (device == kDevice)
+            refused_.compare_exchange_strong(none, static_cast<int64_t>(bytes));
         });
   }
 

@@ -1,12 +1,11 @@
 #include "autobatch/worker/device_memory.h"
 
-#include <memory>
-
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
-
 #include <gtest/gtest.h>
+
+#include <memory>
 
 namespace autobatch {
 namespace {

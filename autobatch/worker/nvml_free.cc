@@ -1,10 +1,10 @@
 #include "autobatch/worker/nvml_free.h"
 
+#include <dlfcn.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
-
-#include <dlfcn.h>
 
 namespace autobatch {
 namespace {

@@ -1,11 +1,11 @@
 #ifndef AUTOBATCH_WORKER_WORKLOAD_H_
 #define AUTOBATCH_WORKER_WORKLOAD_H_
 
-#include <cstdint>
-#include <vector>
-
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
+
+#include <cstdint>
+#include <vector>
 
 namespace autobatch {
 
@@ -21,8 +21,8 @@ struct Batch {
 // What a training step trains. The step code owns precision, optimizer, gradients and memory; a
 // workload is the model, its loss and its data.
 //
-// Methods may throw what LibTorch throws (c10::Error, c10::OutOfMemoryError, std::runtime_error from
-// TorchScript): the step is the one place that catches, and it asks the allocator what it was.
+// Methods may throw what LibTorch throws (c10::Error, c10::OutOfMemoryError, std::runtime_error
+// from TorchScript): the step is the one place that catches, and it asks the allocator what it was.
 // Not thread-safe. The factory for what a user can name is models/make_workload.h:
 //   absl::StatusOr<std::unique_ptr<Workload>> MakeWorkload(const WorkloadSpec& spec);
 class Workload {
