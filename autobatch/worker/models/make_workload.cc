@@ -8,6 +8,7 @@
 #include "autobatch/worker/models/resnet.h"
 #include "autobatch/worker/models/torch_script.h"
 #include "autobatch/worker/models/vit.h"
+#include "autobatch/worker/models/yolo.h"
 
 namespace autobatch {
 namespace {
@@ -17,6 +18,7 @@ absl::StatusOr<std::unique_ptr<Workload>> MakeBuiltin(const WorkloadSpec& spec) 
   if (spec.name == "resnet50") return MakeResNet50(spec.image_size, spec.classes);
   if (spec.name == "vit_b_16") return MakeVitB16(spec.image_size, spec.classes);
   if (spec.name == "gpt2") return MakeGpt2(spec.sequence_length);
+  if (spec.name == "yolo") return MakeYolo(spec.image_size, spec.classes, spec.max_objects);
   return absl::InternalError(absl::StrCat("no factory for the built-in model ", spec.name));
 }
 
