@@ -101,6 +101,9 @@ class LayersTest(unittest.TestCase):
     def test_Test_WithoutHeader_Found(self):
         self.assert_finds("test", check({"autobatch/base/lonely_test.cc": ""}))
 
+    def test_Test_OfOneAspect_NoFinding(self):
+        self.assertEqual(check({"autobatch/base/clock.h": "", "autobatch/base/clock_limits_test.cc": ""}), [])
+
     def test_Test_OfTheWholeFolder_NoFinding(self):
         self.assertEqual(check({"autobatch/worker/models/models_test.cc": ""}), [])
 

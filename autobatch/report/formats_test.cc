@@ -1,4 +1,4 @@
-// What holds for every format at once.
+// house(test): what holds for every format at once.
 
 #include <gmock/gmock.h>
 
