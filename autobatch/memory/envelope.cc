@@ -17,7 +17,7 @@ namespace {
 // something else held memory while the smaller batch ran.
 constexpr double kTolerableFall = 0.05;
 // A leading pair that grows by less than this share of the line's slope lies on the floor.
-constexpr double kFlatShare = 0.5;
+constexpr double kFlatShare = 0.7;
 // The band, in samples, may be this share of the largest batch: at the ×4 by which a search may
 // extrapolate it is then about 6 % of the answer.
 constexpr double kWidestBand = 0.25;
