@@ -15,9 +15,9 @@ namespace autobatch {
 //   ClassifyErrorText("CUBLAS_STATUS_NOT_INITIALIZED ...", true)    // kSuspectedOutOfMemory
 //   ClassifyErrorText("CUBLAS_STATUS_NOT_INITIALIZED ...", false)   // kModelError
 // `nearly_full`: when it happened, the device (or the workload's budget) had next to nothing left;
-// many libraries fail in unrelated words then. An error that names a failed allocation needs no such
-// evidence. What no rule knows is kModelError. Pure; for both sides of the protocol. An allocator's
-// own record of a refusal is better evidence than any text and is to be asked first.
+// many libraries fail in unrelated words then. An error that names a failed allocation needs no
+// such evidence. What no rule knows is kModelError. Pure; for both sides of the protocol. An
+// allocator's own record of a refusal is better evidence than any text and is to be asked first.
 FailureKind ClassifyErrorText(absl::string_view text, bool nearly_full);
 
 // The same, but absent where no rule knows the text: for logs, where most lines are no

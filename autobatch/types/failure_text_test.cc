@@ -27,7 +27,8 @@ const Case kCases[] = {
      kOom, kOom},
     {"torch.OutOfMemoryError: CUDA out of memory.", kOom, kOom},
     {"CUDA error: out of memory", kOom, kOom},
-    {"[enforce fail at alloc_cpu.cpp:121] err == 0. DefaultCPUAllocator: can't allocate memory: you "
+    {"[enforce fail at alloc_cpu.cpp:121] err == 0. DefaultCPUAllocator: can't allocate memory: "
+     "you "
      "tried to allocate 1000 bytes. Error code 12 (Cannot allocate memory)",
      kHost, kHost},
     {"std::bad_alloc", kHost, kHost},
@@ -65,7 +66,8 @@ TEST(ClassifyErrorTextTest, EachKnownText_IsItsKind) {
 }
 
 TEST(ClassifyErrorTextTest, HintBelowEveryCudaError_IsNoEvidence) {
-  EXPECT_EQ(ClassifyErrorText(std::string("CUDA error: invalid argument") + kDsaHint, true), kModel);
+  EXPECT_EQ(ClassifyErrorText(std::string("CUDA error: invalid argument") + kDsaHint, true),
+            kModel);
 }
 
 TEST(FindErrorInTextTest, OrdinaryLog_FindsNothing) {
