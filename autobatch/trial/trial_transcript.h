@@ -1,0 +1,52 @@
+#ifndef AUTOBATCH_TRIAL_TRIAL_TRANSCRIPT_H_
+#define AUTOBATCH_TRIAL_TRIAL_TRANSCRIPT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "autobatch/trial/line_reader.h"
+#include "autobatch/trial/trial_runner.h"
+#include "autobatch/types/observation.h"
+#include "autobatch/types/protocol.h"
+
+namespace autobatch {
+
+// What the child says during one trial, from any pieces of its bytes. Knows no process and no time.
+class TrialTranscript {
+ public:
+  // `hello`: what the child said in an earlier trial; absent for a new process, which says it
+  // first.
+  TrialTranscript(const TrialSpec& asked, std::optional<Hello> hello)
+      : asked_(asked), hello_(std::move(hello)), lines_(kMaxProtocolLine) {}
+
+  // Takes more bytes and tells phases and steps to `progress`. An error says what is not the
+  // protocol, or what a child of this state must not say; it is for good.
+  absl::Status Append(absl::string_view bytes, const ProgressFunction& progress);
+
+  const std::optional<Hello>& hello() const { return hello_; }
+  const std::optional<TrialPhase>& phase() const { return phase_; }
+  const std::vector<StepObservation>& steps() const { return steps_; }
+  // The child ended in the middle of a line.
+  bool cut_short() const { return lines_.unfinished_bytes() > 0; }
+  // The trial's end: its result with all its steps. A child that cannot set up its workload may
+  // give a failed result without a hello.
+  const std::optional<Observation>& result() const { return result_; }
+
+ private:
+  absl::Status Take(const Reply& reply);
+
+  const TrialSpec asked_;
+  std::optional<Hello> hello_;
+  LineReader lines_;
+  std::optional<TrialPhase> phase_;
+  std::vector<StepObservation> steps_;
+  std::optional<Observation> result_;
+};
+
+}  // namespace autobatch
+
+#endif  // AUTOBATCH_TRIAL_TRIAL_TRANSCRIPT_H_
