@@ -15,15 +15,15 @@ using ProgressFunction = std::function<void(const Reply&)>;
 
 // Runs the trials of one device, one after the other.
 //
-//   AB_ASSIGN_OR_RETURN(Observation seen, runner.Run(trial, Add(clock.Now(), absl::Minutes(10)), {}));
-//   search.Observe(seen);
+//   AB_ASSIGN_OR_RETURN(Observation seen, runner.Run(trial, Add(clock.Now(), absl::Minutes(10)),
+//   {})); search.Observe(seen);
 class TrialRunner {
  public:
   virtual ~TrialRunner() = default;
 
-  // Runs one trial to its end, at latest to `deadline`. A trial that fails is an Observation with its
-  // classified `failure` and the steps that ran before it; a Status is only for what breaks this
-  // process itself (ResourceExhausted: no descriptors, no processes). One call at a time.
+  // Runs one trial to its end, at latest to `deadline`. A trial that fails is an Observation with
+  // its classified `failure` and the steps that ran before it; a Status is only for what breaks
+  // this process itself (ResourceExhausted: no descriptors, no processes). One call at a time.
   virtual absl::StatusOr<Observation> Run(const TrialSpec& trial, SteadyTime deadline,
                                           const ProgressFunction& progress) = 0;
 

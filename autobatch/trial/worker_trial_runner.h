@@ -32,22 +32,23 @@ struct WorkerTrialOptions {
   // The one device that the worker sees.
   Device device;
   WorkloadSpec workload;
-  // From the start of a process to its hello: linking CUDA's libraries from a cold disk and building
-  // the model takes up to a minute.
+  // From the start of a process to its hello: linking CUDA's libraries from a cold disk and
+  // building the model takes up to a minute.
   absl::Duration start_timeout = absl::Minutes(3);
   // From the asking (SIGTERM, end of file) to SIGKILL: a driver's context is torn down in it.
   absl::Duration grace = absl::Seconds(3);
 };
 
-// Runs trials in worker processes. Trials without `fresh_process` share one, whose context and kernels
-// stay warm; a fresh one first quits that, so that its memory is given back before the new process
-// reads what is free. After a failure the process is replaced. Nothing of a process is left when Run
-// of its last trial returns, when the runner is destroyed, or when this process dies of whatever.
+// Runs trials in worker processes. Trials without `fresh_process` share one, whose context and
+// kernels stay warm; a fresh one first quits that, so that its memory is given back before the new
+// process reads what is free. After a failure the process is replaced. Nothing of a process is left
+// when Run of its last trial returns, when the runner is destroyed, or when this process dies of
+// whatever.
 std::unique_ptr<TrialRunner> NewWorkerTrialRunner(WorkerTrialOptions options);
 
 // What `worker --describe` says of its libraries and of the devices that the driver shows it.
-// DeadlineExceeded when it says nothing until then; FailedPrecondition, with its last lines, when it
-// cannot start.
+// DeadlineExceeded when it says nothing until then; FailedPrecondition, with its last lines, when
+// it cannot start.
 absl::StatusOr<WorkerDescription> DescribeWorker(const WorkerPrograms& programs,
                                                  SteadyTime deadline);
 
