@@ -104,7 +104,7 @@ TEST_F(ChildProcessTest, Child_InheritsOnlyTheProtocolAndCleanSignals) {
   pthread_sigmask(SIG_BLOCK, &block, &before);
   ChildOptions options = Shell(
       "ls -x /proc/$$/fd; readlink /proc/$$/fd/0;"
-      "grep -E 'SigBlk|SigIgn' /proc/$$/status; echo $AUTOBATCH_REQUEST_FD $AUTOBATCH_REPORT_FD; "
+      "grep -E 'SigBlk|SigIgn' /proc/self/status; echo $AUTOBATCH_REQUEST_FD $AUTOBATCH_REPORT_FD; "
       "pwd;"
       "cut -d' ' -f 1,5,6 /proc/$$/stat; cat /proc/$$/oom_score_adj");
   options.protocol = true;
