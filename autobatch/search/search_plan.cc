@@ -14,9 +14,9 @@ namespace {
 constexpr int64_t kGrowth = 4;
 constexpr int64_t kUnsureGrowth = 2;
 // Below this many samples one of them is more than 5 %, and worth a trial even where the line says
-// that it lacks a quarter of its memory.
+// that half of its memory is missing.
 constexpr int64_t kFewSamples = 20;
-constexpr double kFewSamplesDoubt = 0.75;
+constexpr double kFewSamplesDoubt = 0.5;
 // A search that goes on beyond this meets a workload that answers at random.
 constexpr size_t kMaxTrials = 64;
 
@@ -151,7 +151,7 @@ bool Search::SureOf(int64_t batch) const {
   if (!fit_.has_value()) return false;
   const FitSummary& fit = fit_->Summary();
   // Two points have no residual, and a wider band would let the answer fall short by as much.
-  return fit.points >= 3 && fit.band_bytes <= 2 * options_.precision * fit.slope_bytes_per_sample *
+  return fit.points >= 3 && fit.band_bytes <= options_.precision * fit.slope_bytes_per_sample *
                                                   static_cast<double>(batch);
 }
 
