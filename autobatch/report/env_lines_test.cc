@@ -41,6 +41,9 @@ TEST(EnvLinesTest, DeviceWithoutABatch_PrintsNothingAndSaysWhy) {
   EXPECT_EQ(lines.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(lines.status().message()), HasSubstr("cuda:1"));
   EXPECT_THAT(std::string(lines.status().message()), HasSubstr("model error"));
+  NodeReport inconsistent = ReportOf({ConfirmedResult(0, 96), FailedResult(1)});
+  inconsistent.minimum_batch = 96;
+  EXPECT_EQ(EnvLines(inconsistent).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(EnvLines(NodeReport()).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 

@@ -5,7 +5,7 @@
 
 namespace autobatch {
 
-// Fails the test unless `text` is what autobatch/report/testdata/`name` holds. With
+// Fails the running test unless `text` is what autobatch/report/testdata/`name` holds. With
 // AUTOBATCH_UPDATE_GOLDEN set to a folder it writes the file there instead.
 void ExpectGolden(absl::string_view name, absl::string_view text);
 

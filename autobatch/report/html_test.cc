@@ -105,8 +105,9 @@ TEST(HtmlReportTest, EveryDeviceAndTrial_IsInIt) {
 
 TEST(HtmlReportTest, FitBudgetAndAnswer_AreDrawn) {
   const std::string html = HtmlReport(Samples()[0]);
-  for (const char* part : {"class=\"band\" points", "class=\"fit\" points", "budget 21.00 GiB",
-                           "96 confirmed", "<b>96</b>", "communicator"}) {
+  for (const char* part :
+       {"class=\"band\" points", "class=\"fit\" points", "budget 21.00 GiB", "96 confirmed",
+        "<b>96</b>", "communicator", "Trials (6)", "tried to allocate 512.0 MiB"}) {
     EXPECT_THAT(html, HasSubstr(part));
   }
 }

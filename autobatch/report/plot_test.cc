@@ -81,6 +81,17 @@ TEST(MemoryPlotTest, FailureWithoutAPeak_StandsAtTheBudget) {
   EXPECT_THAT(svg, HasSubstr(" 59.4l11 11"));
 }
 
+TEST(MemoryPlotTest, AllocationThatFailed_StandsOnTopOfThePeak) {
+  DeviceResult result;
+  result.budget_bytes = 10 * kGiB;
+  result.observations = {Trial(TrialPurpose::kExplore, FailureKind::kOutOfMemory)};
+  result.observations[0].steady = MemoryPeak{.reserved_bytes = 9 * kGiB};
+  result.observations[0].failure->requested_bytes = 1 * kGiB;
+  const std::string svg = MemoryPlot(result, 0);
+  EXPECT_THAT(svg, HasSubstr("peak 9.00 GiB; shown at the peak plus the 1.00 GiB that failed"));
+  EXPECT_THAT(svg, HasSubstr(" 59.4l11 11"));  // At the budget: 9 + 1 GiB.
+}
+
 TEST(MemoryPlotTest, NoMemoryKnown_DrawsNothing) {
   DeviceResult result;
   EXPECT_EQ(MemoryPlot(result, 0), "");

@@ -6,7 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "autobatch/types/report.h"
 
-// Reports for the tests of every format.
+// Reports that the tests of every format share.
 namespace autobatch {
 
 // A GPU with a whole search behind it: points that ran, one that failed, a fit, two margins, and

@@ -12,7 +12,8 @@ namespace autobatch {
 // invalid UTF-8 become "\n", "\t", "\x1b" …, bidirectional overrides "\u202e". Valid UTF-8 stays.
 std::string EscapeControls(absl::string_view text);
 
-// Columns of valid UTF-8 on a terminal: combining marks 0, East Asian wide and emoji 2, others 1.
+// Columns that valid UTF-8 takes on a terminal: combining marks 0, East Asian wide and emoji 2,
+// others 1.
 int DisplayWidth(absl::string_view text);
 
 // At most `width` columns, an ellipsis at the end when something was cut.

@@ -10,7 +10,7 @@
 #include "autobatch/types/failure.h"
 #include "autobatch/types/report.h"
 
-// What table and page say in the same words. All text from outside is already escaped.
+// What table and page say, in the same words. All text from outside is already escaped.
 namespace autobatch {
 
 // The batch that a device answers with, run or estimated; absent when it failed.
