@@ -1,8 +1,93 @@
 #include "autobatch/types/json.h"
 
+#include <boost/json/basic_parser_impl.hpp>
+#include <charconv>
 #include <cmath>
 
 namespace autobatch {
+namespace {
+
+// Builds the value as boost::json::parse does, but reads each double to the last bit: Boost's own
+// conversion may be one unit in the last place off, and a number that was written would not read
+// back as itself.
+class ExactHandler {
+ public:
+  static constexpr size_t max_object_size = boost::json::object::max_size();
+  static constexpr size_t max_array_size = boost::json::array::max_size();
+  static constexpr size_t max_key_size = boost::json::string::max_size();
+  static constexpr size_t max_string_size = boost::json::string::max_size();
+
+  bool on_document_begin(boost::json::error_code&) { return true; }
+  bool on_document_end(boost::json::error_code&) { return true; }
+  bool on_object_begin(boost::json::error_code&) { return true; }
+  bool on_object_end(size_t n, boost::json::error_code&) {
+    stack_.push_object(n);
+    return true;
+  }
+  bool on_array_begin(boost::json::error_code&) { return true; }
+  bool on_array_end(size_t n, boost::json::error_code&) {
+    stack_.push_array(n);
+    return true;
+  }
+  bool on_key_part(boost::json::string_view s, size_t, boost::json::error_code&) {
+    stack_.push_chars(s);
+    return true;
+  }
+  bool on_key(boost::json::string_view s, size_t, boost::json::error_code&) {
+    stack_.push_key(s);
+    return true;
+  }
+  bool on_string_part(boost::json::string_view s, size_t, boost::json::error_code&) {
+    stack_.push_chars(s);
+    return true;
+  }
+  bool on_string(boost::json::string_view s, size_t, boost::json::error_code&) {
+    stack_.push_string(s);
+    return true;
+  }
+  bool on_number_part(boost::json::string_view s, boost::json::error_code&) {
+    number_.append(s.data(), s.size());
+    return true;
+  }
+  bool on_int64(int64_t i, boost::json::string_view, boost::json::error_code&) {
+    number_.clear();
+    stack_.push_int64(i);
+    return true;
+  }
+  bool on_uint64(uint64_t u, boost::json::string_view, boost::json::error_code&) {
+    number_.clear();
+    stack_.push_uint64(u);
+    return true;
+  }
+  bool on_double(double d, boost::json::string_view s, boost::json::error_code&) {
+    number_.append(s.data(), s.size());
+    // Leaves Boost's infinity or zero where the number is out of range.
+    std::from_chars(number_.data(), number_.data() + number_.size(), d);
+    number_.clear();
+    stack_.push_double(d);
+    return true;
+  }
+  bool on_bool(bool b, boost::json::error_code&) {
+    stack_.push_bool(b);
+    return true;
+  }
+  bool on_null(boost::json::error_code&) {
+    stack_.push_null();
+    return true;
+  }
+  bool on_comment_part(boost::json::string_view, boost::json::error_code&) { return true; }
+  bool on_comment(boost::json::string_view, boost::json::error_code&) { return true; }
+
+  void Reset() { stack_.reset(); }
+  boost::json::value Release() { return stack_.release(); }
+
+ private:
+  boost::json::value_stack stack_;
+  std::string number_;
+};
+
+}  // namespace
+
 namespace json_internal {
 
 boost::json::value EncodeDouble(double value) {
@@ -47,10 +132,13 @@ absl::Status Decode(const boost::json::value& json, const std::string& path, std
 }  // namespace json_internal
 
 absl::StatusOr<boost::json::value> ParseJson(absl::string_view text) {
+  boost::json::basic_parser<ExactHandler> parser{boost::json::parse_options()};
+  parser.handler().Reset();
   boost::json::error_code error;
-  boost::json::value json = boost::json::parse({text.data(), text.size()}, error);
+  const size_t used = parser.write_some(/*more=*/false, text.data(), text.size(), error);
+  if (!error && used < text.size()) error = boost::json::error::extra_data;
   if (error) return absl::InvalidArgumentError(absl::StrCat("not JSON: ", error.message()));
-  return json;
+  return parser.handler().Release();
 }
 
 namespace {

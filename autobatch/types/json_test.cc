@@ -1,8 +1,12 @@
 #include "autobatch/types/json.h"
 
-#include <cmath>
-
 #include <gmock/gmock.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <random>
 
 #include "autobatch/types/report.h"
 
@@ -65,6 +69,32 @@ TEST(JsonTest, NonFiniteNumber_BecomesNull) {
   ASSERT_TRUE(back.ok());
   EXPECT_TRUE(std::isnan(back->step_ms));
   EXPECT_EQ(back->loss, std::nullopt);
+}
+
+TEST(JsonTest, Doubles_SurviveTheRoundTripToTheLastBit) {
+  const uint64_t seed = std::random_device{}();
+  std::cout << "seed " << seed << "\n";
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 20000; ++i) {
+    StepObservation step;
+    step.step_ms = std::bit_cast<double>(random());
+    if (!std::isfinite(step.step_ms)) continue;
+    const auto back = FromJson<StepObservation>(ToJson(step));
+    ASSERT_TRUE(back.ok()) << back.status();
+    ASSERT_EQ(back->step_ms, step.step_ms) << ToJson(step);
+  }
+  EXPECT_EQ(FromJson<StepObservation>(R"({"step_ms": 2.9629000000000003})")->step_ms,
+            2.9629000000000003);
+}
+
+TEST(JsonParse, TextBeyondOrShortOfOneValue_IsRefused) {
+  EXPECT_TRUE(ParseJson(" {\"a\": [1, 2.5, -3e2, \"x\\u00e9\", true, null]} \n").ok());
+  EXPECT_FALSE(ParseJson("{} {}").ok());
+  EXPECT_FALSE(ParseJson("{\"a\": ").ok());
+  EXPECT_FALSE(ParseJson("").ok());
+  EXPECT_FALSE(ParseJson("12 3").ok());
+  EXPECT_EQ(ParseJson("[18446744073709551615]")->get_array()[0].get_uint64(),
+            18446744073709551615u);
 }
 
 }  // namespace
