@@ -1,0 +1,49 @@
+#include "autobatch/device/device_sources.h"
+
+#include <cuda.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "autobatch/device/driver_library.h"
+#include "autobatch/device/nvml_library.h"
+
+namespace autobatch {
+namespace {
+
+std::optional<std::string> Environment(absl::string_view name) {
+  const char* value = std::getenv(std::string(name).c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::string HostName() {
+  char name[256] = {};
+  if (gethostname(name, sizeof(name) - 1) != 0) return "localhost";
+  return name;
+}
+
+}  // namespace
+
+DeviceSources RealDeviceSources() {
+  DeviceSources sources;
+  if (absl::StatusOr<std::unique_ptr<DriverApi>> driver = LoadDriver(); driver.ok()) {
+    sources.driver = *std::move(driver);
+  } else {
+    sources.no_driver = absl::StrCat("no NVIDIA driver (", driver.status().message(), ")");
+  }
+  if (absl::StatusOr<std::unique_ptr<NvmlApi>> nvml = LoadNvml(); nvml.ok()) {
+    sources.nvml = *std::move(nvml);
+  } else {
+    sources.no_nvml = absl::StrCat("no NVML (", nvml.status().message(), ")");
+  }
+  sources.getenv = Environment;
+  sources.host_name = HostName();
+  // The CUDA whose headers came with the LibTorch that the worker is linked with.
+  sources.cuda_needed = CUDA_VERSION;
+  return sources;
+}
+
+}  // namespace autobatch
