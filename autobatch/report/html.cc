@@ -1,6 +1,7 @@
 #include "autobatch/report/html.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -24,7 +25,7 @@ namespace {
 std::string Safe(const std::string& text) { return EscapeHtml(text); }
 
 std::string Number(const std::optional<double>& value) {
-  return value.has_value() ? absl::StrFormat("%.1f", *value) : "–";
+  return value.has_value() && std::isfinite(*value) ? absl::StrFormat("%.1f", *value) : "–";
 }
 
 std::string Bytes(const std::optional<int64_t>& bytes) { return BytesOr(bytes, "–"); }
@@ -255,7 +256,7 @@ std::string DeviceFacts(const DeviceResult& result) {
   if (result.samples_per_second.has_value()) {
     facts.Add("Throughput", Number(result.samples_per_second) + " samples/s");
   }
-  if (result.fit.has_value()) {
+  if (result.fit.has_value() && std::isfinite(result.fit->slope_bytes_per_sample)) {
     facts.Add("A sample costs",
               FormatBytes(static_cast<int64_t>(result.fit->slope_bytes_per_sample)));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -124,6 +125,19 @@ TEST(HtmlReportTest, EstimateAndSimulation_AreMarked) {
   EXPECT_THAT(html, HasSubstr("500 estimated"));
   EXPECT_THAT(html, Not(HasSubstr("500 confirmed")));
   EXPECT_THAT(html, HasSubstr(">simulated<"));
+}
+
+TEST(HtmlReportTest, NumbersThatAreNone_AreLeftOut) {
+  DeviceResult result = ConfirmedResult(0, 96);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  result.step_ms = result.samples_per_second = nan;
+  result.fit->slope_bytes_per_sample = infinity;
+  result.observations[0].step_ms = nan;
+  const std::string html = HtmlReport(ReportOf({result}));
+  for (const char* number : {"nan ", "nan,", "nan<", "inf,", "inf<", "inf\""}) {
+    EXPECT_THAT(html, Not(HasSubstr(number)));
+  }
 }
 
 TEST(HtmlReportTest, HostileStrings_StayText) {

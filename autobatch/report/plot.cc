@@ -114,7 +114,7 @@ std::string Tooltip(const Observation& observation) {
                                   observation.ok() ? "ran" : FailureWords(*observation.failure));
   const int64_t peak = observation.PeakReserved();
   absl::StrAppend(&text, ", ", peak > 0 ? "peak " + FormatBytes(peak) : "memory unknown");
-  if (observation.step_ms.has_value()) {
+  if (observation.step_ms.has_value() && std::isfinite(*observation.step_ms)) {
     absl::StrAppendFormat(&text, ", %.1f ms/step", *observation.step_ms);
   }
   if (observation.failure.has_value() && observation.failure->requested_bytes.has_value()) {
@@ -205,9 +205,15 @@ class Plot {
     Text(kRight, kBottom + 46, "end", "label", "batch, samples");
   }
 
+  bool HasFit() const {
+    const std::optional<FitSummary>& fit = result_.fit;
+    return fit.has_value() && std::isfinite(fit->floor_bytes + fit->intercept_bytes +
+                                            fit->slope_bytes_per_sample + fit->band_bytes);
+  }
+
   // The envelope max(floor, line) has one bend; the band follows it.
   void Fit() {
-    if (!result_.fit.has_value()) return;
+    if (!HasFit()) return;
     const FitSummary& fit = *result_.fit;
     const auto at = [&](double batch) {
       return std::max(fit.floor_bytes, fit.intercept_bytes + fit.slope_bytes_per_sample * batch);
@@ -283,7 +289,7 @@ class Plot {
                       shape, "</svg>", words, "</span>\n");
     };
     for (const Marker marker : used_) entry(MarkerShape(marker, 11, 9), MarkerWords(marker));
-    if (result_.fit.has_value()) {
+    if (HasFit()) {
       entry(
           "<rect class=\"band\" y=\"3\" width=\"22\" height=\"12\"/>"
           "<line class=\"fit\" x1=\"0\" y1=\"9\" x2=\"22\" y2=\"9\"/>",

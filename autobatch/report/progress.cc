@@ -1,6 +1,7 @@
 #include "autobatch/report/progress.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -38,7 +39,7 @@ std::string TrialLine(const Device& device, const Observation& observation) {
     }
     return line;
   }
-  if (const double ms = observation.step_ms.value_or(0); ms > 0) {
+  if (const double ms = observation.step_ms.value_or(0); ms > 0 && std::isfinite(ms)) {
     const double samples = static_cast<double>(observation.trial.batch) *
                            static_cast<double>(observation.trial.accumulation);
     absl::StrAppendFormat(&line, ", %.1f ms/step, %.1f samples/s", ms, samples * 1000 / ms);

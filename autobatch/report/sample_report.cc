@@ -140,8 +140,7 @@ NodeReport ReportOf(std::vector<DeviceResult> devices) {
                        result.device.uuid);
     report.simulated = report.simulated || result.device.simulated;
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(order.begin(), order.end());
   if (!order.empty()) {
     if (order[0].first > 0) report.minimum_batch = order[0].first;
     report.minimum_device = order[0].second;

@@ -1,6 +1,7 @@
 #include "autobatch/report/table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -82,7 +83,7 @@ void AppendWrapped(std::string& text, absl::string_view first, absl::string_view
 }
 
 std::string Number(const std::optional<double>& value, absl::string_view absent) {
-  if (!value.has_value()) return std::string(absent);
+  if (!value.has_value() || !std::isfinite(*value)) return std::string(absent);
   return *value < 1000 ? absl::StrFormat("%.1f", *value) : absl::StrFormat("%.0f", *value);
 }
 
