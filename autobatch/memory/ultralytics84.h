@@ -24,11 +24,11 @@ struct Ultralytics84Options {
 
 // Ultralytics 8.4.190: a straight line through the memory of batches 1 to 16, or 64 from 16 GiB on,
 // solved for a fraction of what this process can get (driver's free and its own reserved bytes),
-// kept below the first failure above a success and within the smallest usable size and 1024. Kept as
-// it is: the smallest usable size is answered even when the line says that it exceeds the fraction, and
-// a line through a single point is the shortest solution, which doubles the point's own batch.
-SeedAnswer Ultralytics84AutoBatch(const Ultralytics84Options& options,
-                                  const SeedReadings& readings, ProfileFunction profile);
+// kept below the first failure above a success and within the smallest usable size and 1024. Kept
+// as it is: the smallest usable size is answered even when the line says that it exceeds the
+// fraction, and a line through a single point takes half of the point's memory as fixed.
+SeedAnswer Ultralytics84AutoBatch(const Ultralytics84Options& options, const SeedReadings& readings,
+                                  ProfileFunction profile);
 
 // `check_train_batch_size`: `batch` between 0 and 1 is the fraction, any other stands for 0.6.
 struct Ultralytics84CheckOptions {
