@@ -1,7 +1,6 @@
 #include "autobatch/device/host_files.h"
 
 #include <fstream>
-#include <sstream>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -14,10 +13,13 @@ std::optional<std::string> ReadHostFile(absl::string_view root, absl::string_vie
   std::ifstream file(absl::StrCat(root, path));
   if (!file) return std::nullopt;
   // Not by iterators: they throw where a process ends while its file is read.
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (text.bad()) return std::nullopt;
-  return text.str();
+  std::string text;
+  char buffer[4096];
+  while (file.read(buffer, sizeof(buffer)) || file.gcount() > 0) {
+    text.append(buffer, static_cast<size_t>(file.gcount()));
+  }
+  if (file.bad()) return std::nullopt;
+  return text;
 }
 
 std::optional<absl::string_view> FindValue(absl::string_view text, absl::string_view key) {
