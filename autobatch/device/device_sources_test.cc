@@ -5,11 +5,6 @@
 
 #include <cstdlib>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "autobatch/device/driver_library.h"
-#include "autobatch/device/nvml_library.h"
-
 namespace autobatch {
 namespace {
 
@@ -33,30 +28,6 @@ TEST(RealDeviceSourcesTest, Environment_TellsUnsetFromEmpty) {
   ASSERT_EQ(setenv("AUTOBATCH_TEST_EMPTY", "", 1), 0);
   EXPECT_EQ(sources.getenv("AUTOBATCH_TEST_EMPTY"), "");
   EXPECT_FALSE(sources.getenv("AUTOBATCH_TEST_UNSET").has_value());
-}
-
-// A library that opens and has none of the functions answers each call, and crashes in none.
-TEST(LoadNvmlTest, LibraryWithoutTheFunctions_AnswersFunctionNotFound) {
-  const absl::StatusOr<std::unique_ptr<NvmlApi>> nvml = LoadNvml("libm.so.6");
-  ASSERT_TRUE(nvml.ok()) << nvml.status();
-  unsigned int count = 4;
-  NvmlProcess processes[4];
-  EXPECT_EQ((*nvml)->Init(), kNvmlFunctionNotFound);
-  EXPECT_EQ(
-      (*nvml)->DeviceGetRunningProcesses(nullptr, NvmlProcessList::kCompute, &count, processes),
-      kNvmlFunctionNotFound);
-}
-
-TEST(LoadDriverTest, LibraryWithoutTheFunctions_AnswersNotFound) {
-  const absl::StatusOr<std::unique_ptr<DriverApi>> driver = LoadDriver("libm.so.6");
-  ASSERT_TRUE(driver.ok()) << driver.status();
-  EXPECT_EQ((*driver)->Init(), kDriverNotFound);
-  EXPECT_EQ((*driver)->Describe(kDriverNoDevice), "CUDA error 100");
-}
-
-TEST(LoadDriverTest, MissingLibrary_IsNotFound) {
-  EXPECT_TRUE(absl::IsNotFound(LoadDriver("libnone.so.77").status()));
-  EXPECT_TRUE(absl::IsNotFound(LoadNvml("libnone.so.77").status()));
 }
 
 }  // namespace
