@@ -26,10 +26,7 @@ void Bracket::AddRan(const Ran& ran) {
 void Bracket::AddFailed(int64_t batch, BatchBound bound) {
   ++failures_in_a_row_;
   if (!ceiling_.has_value() || batch < ceiling_->batch) ceiling_ = Ceiling{batch, bound};
-  if (confirmed_.has_value() && confirmed_->batch >= batch) {
-    confirmed_.reset();
-    confirmed_index_.reset();
-  }
+  if (confirmed_.has_value() && confirmed_->batch >= batch) DropConfirmed();
 }
 
 void Bracket::AddConfirmed(const Ran& ran, size_t index) {
@@ -37,6 +34,11 @@ void Bracket::AddConfirmed(const Ran& ran, size_t index) {
   if (confirmed_.has_value() && confirmed_->batch > ran.batch) return;
   confirmed_ = ran;
   confirmed_index_ = index;
+}
+
+void Bracket::DropConfirmed() {
+  confirmed_.reset();
+  confirmed_index_.reset();
 }
 
 std::optional<Bracket::Ran> Bracket::Largest() const {

@@ -32,6 +32,8 @@ class Bracket {
   void AddFailed(int64_t batch, BatchBound bound);
   // `ran` in its full confirming setting, as trial number `index`.
   void AddConfirmed(const Ran& ran, size_t index);
+  // It ran, but under circumstances that hold no longer.
+  void DropConfirmed();
 
   // The largest that ran below the ceiling; nullopt: none.
   std::optional<Ran> Largest() const;

@@ -73,6 +73,13 @@ std::optional<Failure> Distrust(const Observation& observation) {
   return std::nullopt;
 }
 
+Failure OverBudget(const Observation& observation, int64_t budget) {
+  return {.kind = FailureKind::kOutOfMemory,
+          .message = absl::StrCat("a batch of ", observation.trial.batch, " reserves ",
+                                  FormatBytes(observation.PeakReserved()), ", and the budget is ",
+                                  FormatBytes(budget))};
+}
+
 int64_t SamplesStepped(const Observation& observation) {
   const TrialSpec& trial = observation.trial;
   int64_t steps = trial.steps;
@@ -127,11 +134,11 @@ void Search::Observe(Observation observation) {
   outcome_.margins = budget_.Margins();
   outcome_.samples_stepped += SamplesStepped(observation);
   if (observation.budget_bytes.has_value()) {
-    budget_bytes_ = *observation.budget_bytes + observation.trial.reserve_bytes;
+    room_bytes_ = *observation.budget_bytes + observation.trial.reserve_bytes;
   } else if (observation.free_before_bytes.has_value()) {
-    budget_bytes_ = *observation.free_before_bytes;
+    room_bytes_ = *observation.free_before_bytes;
     if (const std::optional<int64_t> limit = budget_.LimitBytes(); limit.has_value()) {
-      budget_bytes_ = std::min(*budget_bytes_, *limit + budget_.ReserveBytes());
+      room_bytes_ = std::min(*room_bytes_, *limit + budget_.ReserveBytes());
     }
   }
   observations_.push_back(std::move(observation));
@@ -142,6 +149,7 @@ void Search::Observe(Observation observation) {
     fresh_from_now_ = true;
     TakeFailure(taken, *taken.failure);
   }
+  RecheckConfirmed();
   const absl::StatusOr<EnvelopeFit> fit = FitEnvelope(bracket_.Points());
   fit_.reset();
   if (fit.ok()) fit_ = *fit;
@@ -172,28 +180,25 @@ void Search::TakeSuccess(const Observation& observation) {
   const std::optional<int64_t> budget = BudgetBytes();
   const bool candidate = trial.purpose != TrialPurpose::kExplore;
   const bool over = budget.has_value() && peak > *budget;
-  if (candidate && over && peak <= *budget_bytes_ - trial.reserve_bytes && !reconfirmed_) {
+  if (candidate && over && peak <= *room_bytes_ - trial.reserve_bytes && !reconfirmed_) {
     // It kept to its budget, but the trial itself has shown that more must be held back.
     reconfirmed_ = true;
     again_ = Spec(trial.purpose, trial.batch);
     return;
   }
-  if (over || observation.late_retries > 0) {
-    if (over) {
-      // It ran, so its memory is known, and tells the fit more than a failure would.
-      bracket_.AddRan(RanOf(observation));
-    } else {
-      outcome_.warnings.push_back(
-          absl::StrCat("a batch of ", trial.batch, " ran, but the allocator gave its cache back ",
-                       observation.late_retries, " times after warm-up: training would crawl"));
-    }
-    TakeCeiling(observation,
-                Failure{.kind = FailureKind::kOutOfMemory,
-                        .message = over ? absl::StrCat("a batch of ", trial.batch, " reserves ",
-                                                       FormatBytes(peak), ", and the budget is ",
-                                                       FormatBytes(*budget))
-                                        : absl::StrCat("a batch of ", trial.batch,
-                                                       " runs only with allocator retries")});
+  if (over) {
+    // It ran, so its memory is known, and tells the fit more than a failure would.
+    bracket_.AddRan(RanOf(observation));
+    TakeCeiling(observation, OverBudget(observation, *budget));
+    return;
+  }
+  if (observation.late_retries > 0) {
+    outcome_.warnings.push_back(
+        absl::StrCat("a batch of ", trial.batch, " ran, but the allocator gave its cache back ",
+                     observation.late_retries, " times after warm-up: training would crawl"));
+    TakeCeiling(observation, {.kind = FailureKind::kOutOfMemory,
+                              .message = absl::StrCat("a batch of ", trial.batch,
+                                                      " runs only with allocator retries")});
     return;
   }
   if (!candidate) {
@@ -210,6 +215,7 @@ void Search::TakeSuccess(const Observation& observation) {
                                              " steps at a batch of ", trial.batch));
   }
   bracket_.AddConfirmed(RanOf(observation), observations_.size() - 1);
+  confirmed_room_bytes_ = room_bytes_;
   verified_ = trial.purpose == TrialPurpose::kVerify;
 }
 
@@ -326,9 +332,24 @@ void Search::Fail(Failure failure) {
   Finish();
 }
 
-std::optional<int64_t> Search::BudgetBytes() const {
-  if (!budget_bytes_.has_value()) return std::nullopt;
-  return std::max<int64_t>(*budget_bytes_ - budget_.ReserveBytes(), 0);
+void Search::RecheckConfirmed() {
+  const std::optional<int64_t> budget = ConfirmedBudgetBytes();
+  if (over_ || !bracket_.confirmed().has_value() || !budget.has_value()) return;
+  const Observation& confirming = observations_[*bracket_.confirmed_index()];
+  if (confirming.PeakReserved() <= *budget) return;
+  // A later trial has shown that more must be held back than the confirming one did.
+  bracket_.DropConfirmed();
+  if (reconfirmed_) {
+    TakeCeiling(confirming, OverBudget(confirming, *budget));
+    return;
+  }
+  reconfirmed_ = true;
+  again_ = Spec(confirming.trial.purpose, confirming.trial.batch);
+}
+
+std::optional<int64_t> Search::LessReserve(std::optional<int64_t> bytes) const {
+  if (!bytes.has_value()) return std::nullopt;
+  return std::max<int64_t>(*bytes - budget_.ReserveBytes(), 0);
 }
 
 }  // namespace autobatch

@@ -126,8 +126,12 @@ class Search {
   void TakeCeiling(const Observation& observation, const Failure& failure);
   bool RetryOnce(const Observation& observation);
   void Fail(Failure failure);
-  // By the latest reading of the device and the latest margins.
-  std::optional<int64_t> BudgetBytes() const;
+  // Whether the confirmed batch still is within the budget, now that a later trial was observed.
+  void RecheckConfirmed();
+  // By the latest margins, and the reading of the device of the latest or of the confirming trial.
+  std::optional<int64_t> BudgetBytes() const { return LessReserve(room_bytes_); }
+  std::optional<int64_t> ConfirmedBudgetBytes() const { return LessReserve(confirmed_room_bytes_); }
+  std::optional<int64_t> LessReserve(std::optional<int64_t> bytes) const;
 
   // What is next (search_plan.cc).
   void Plan();
@@ -145,7 +149,7 @@ class Search {
   bool WorthTrying(int64_t batch) const;
   // Whether the fit is good enough to confirm `batch` without exploring it first.
   bool SureOf(int64_t batch) const;
-  // The batch after which throughput hardly grows; 0: not found, or not asked for.
+  // The allowed batch after which throughput hardly grows; 0: not found, or not asked for.
   int64_t KneeBatch() const;
   // Proposes it, or the most for which time is left.
   void FitIntoTime(Choice choice);
@@ -161,7 +165,8 @@ class Search {
   Pace pace_;
   std::optional<EnvelopeFit> fit_;
   // The latest reading of what may be reserved, before margins.
-  std::optional<int64_t> budget_bytes_;
+  std::optional<int64_t> room_bytes_;
+  std::optional<int64_t> confirmed_room_bytes_;
   std::optional<absl::Duration> time_left_;
   std::optional<TrialSpec> next_;
   // The same batch once more: a retry, more steps, or a smaller budget.

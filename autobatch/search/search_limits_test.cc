@@ -201,6 +201,28 @@ TEST(SearchBudgetTest, ConfirmingTrialShowsContextGrowth_ConfirmsOnceMoreUnderLe
   EXPECT_EQ(confirming.trial.reserve_bytes, kGiB + 20 * kMiB);
 }
 
+TEST(SearchBudgetTest, LaterTrialShowsContextGrowth_ConfirmedBatchIsHeldToIt) {
+  // More fits than the line says, so that a second batch is tried after 71; it shows the growth.
+  SearchOptions options = Plain();
+  options.budget.device = DeviceKind::kCuda;
+  FakeCurve::Options curve = Line();
+  curve.jumps = {{60, -1.0 * kGiB}};
+  curve.meddle = [](Observation& observation, int64_t) {
+    if (!observation.ok()) return;
+    const int64_t growth = observation.trial.batch > 71 ? 3 * kGiB : 0;
+    observation.free_after_bytes =
+        *observation.free_before_bytes - observation.PeakReserved() - growth;
+  };
+  FakeCurve fake(curve);
+  const Search search = Finish(options, fake);
+  const SearchOutcome& outcome = search.outcome();
+  ASSERT_TRUE(outcome.confirmed_batch.has_value());
+  EXPECT_EQ(outcome.budget_bytes, 5 * kGiB - 20 * kMiB);
+  EXPECT_LE(search.observations()[*outcome.confirming_observation].PeakReserved(),
+            *outcome.budget_bytes);
+  EXPECT_GE(*outcome.confirmed_batch, 39);
+}
+
 TEST(SearchBudgetTest, LateRetries_StepDown) {
   FakeCurve::Options curve = Line();
   curve.meddle = [](Observation& observation, int64_t) {
@@ -321,6 +343,23 @@ TEST(SearchKneeTest, ThroughputLevelsOff_StopsBeforeIt) {
   EXPECT_EQ(search.outcome().bound, BatchBound::kThroughput);
   EXPECT_GE(*search.outcome().confirmed_batch, 8);
   EXPECT_LE(*search.outcome().confirmed_batch, 34);
+}
+
+TEST(SearchKneeTest, BatchAtTheKneeFails_GoesBelowIt) {
+  SearchOptions options = Plain();
+  options.throughput_knee = 0.05;
+  FakeCurve::Options curve = Line();
+  curve.ms_per_step = 80;
+  curve.meddle = [](Observation& observation, int64_t) {
+    if (observation.trial.purpose == TrialPurpose::kConfirm && observation.trial.batch > 10) {
+      observation.failure = Failure{.kind = FailureKind::kCrashed, .message = "gone"};
+    }
+  };
+  FakeCurve fake(curve);
+  const Search search = Finish(options, fake);
+  EXPECT_GE(*search.outcome().confirmed_batch, 8);
+  EXPECT_LE(*search.outcome().confirmed_batch, 10);
+  EXPECT_LT(fake.batches().size(), 12u);
 }
 
 TEST(SearchKneeTest, ThroughputStillGrows_MemoryBinds) {

@@ -20,6 +20,12 @@ constexpr double kFewSamplesDoubt = 0.5;
 // A search that goes on beyond this meets a workload that answers at random.
 constexpr size_t kMaxTrials = 64;
 
+Failure TimeIsUp() {
+  return {.kind = FailureKind::kTimeout,
+          .message = "the time left is too short for the next trial",
+          .advice = "raise the time limit"};
+}
+
 }  // namespace
 
 void Search::Plan() {
@@ -27,6 +33,10 @@ void Search::Plan() {
   next_.reset();
   if (verified_) return Finish();
   if (again_.has_value()) {
+    if (time_left_.has_value() &&
+        pace_.Estimate(*again_).value_or(absl::ZeroDuration()) > *time_left_) {
+      return Stop(TimeIsUp());
+    }
     next_ = again_;
     return;
   }
@@ -49,12 +59,10 @@ Search::Choice Search::Choose() const {
   const auto confirm = [&](int64_t batch) {
     return Choice{TrialPurpose::kConfirm, batch > confirmed ? batch : 0};
   };
-  if (const int64_t knee = KneeBatch(); knee > 0) {
-    return confirm(std::max(rule_.Floor(knee), rule_.Least()));
-  }
   const int64_t below = bracket_.ceiling().has_value() ? bracket_.ceiling()->batch - 1 : INT64_MAX;
   const int64_t most = rule_.Floor(std::min(below, rule_.Greatest()));
   if (most == 0 || most <= confirmed) return {};
+  if (const int64_t knee = KneeBatch(); knee > 0 && knee <= most) return confirm(knee);
   const std::optional<Bracket::Ran> largest = bracket_.Largest();
   if (!largest.has_value()) return confirm(rule_.Least());
 
@@ -163,7 +171,9 @@ int64_t Search::KneeBatch() const {
     // Batches that lie close together differ by noise.
     if (doublings < 0.5 || ran[i].rate <= 0 || ran[i - 1].rate <= 0) continue;
     const double gain = std::pow(1 + *options_.throughput_knee, doublings);
-    if (ran[i].rate < gain * ran[i - 1].rate) return ran[i - 1].batch;
+    if (ran[i].rate < gain * ran[i - 1].rate) {
+      return std::max(rule_.Floor(ran[i - 1].batch), rule_.Least());
+    }
   }
   return 0;
 }
@@ -182,9 +192,7 @@ void Search::FitIntoTime(Choice choice) {
       const int64_t batch = rule_.Floor(most);
       const int64_t confirmed = bracket_.confirmed().has_value() ? bracket_.confirmed()->batch : 0;
       if (batch < confirmed + Width(confirmed)) {
-        return Stop(Failure{.kind = FailureKind::kTimeout,
-                            .message = "the time left is too short for the next trial",
-                            .advice = "raise the time limit"});
+        return Stop(TimeIsUp());
       }
       return Propose(TrialPurpose::kConfirm, batch);
     }
@@ -209,9 +217,14 @@ TrialSpec Search::Spec(TrialPurpose purpose, int64_t batch) const {
 void Search::Propose(TrialPurpose purpose, int64_t batch) { next_ = Spec(purpose, batch); }
 
 BatchBound Search::Bound(int64_t confirmed) const {
+  if (stopped_.has_value()) {
+    const bool time =
+        stopped_->kind == FailureKind::kTimeout || stopped_->kind == FailureKind::kCancelled;
+    return time ? BatchBound::kTimeLimit : BatchBound::kFailure;
+  }
   if (verified_) return options_.cached_bound;
   if (confirmed == rule_.Greatest()) return options_.max_batch_bound;
-  if (KneeBatch() > 0) return BatchBound::kThroughput;
+  if (confirmed == KneeBatch()) return BatchBound::kThroughput;
   const std::optional<Bracket::Ceiling>& ceiling = bracket_.ceiling();
   if (ceiling.has_value() && rule_.Ceil(confirmed + Width(confirmed)) >= ceiling->batch) {
     return ceiling->bound;
@@ -224,7 +237,7 @@ void Search::Finish() {
   over_ = true;
   next_.reset();
   const std::optional<Bracket::Ran>& confirmed = bracket_.confirmed();
-  outcome_.budget_bytes = BudgetBytes();
+  outcome_.budget_bytes = confirmed.has_value() ? ConfirmedBudgetBytes() : BudgetBytes();
   if (fit_.has_value()) outcome_.fit = fit_->Summary();
   if (bracket_.ceiling().has_value()) outcome_.smallest_failing_batch = bracket_.ceiling()->batch;
   outcome_.failure = stopped_;
@@ -232,7 +245,7 @@ void Search::Finish() {
   outcome_.status = stopped_.has_value() ? ResultStatus::kPartial : ResultStatus::kConfirmed;
   outcome_.confirmed_batch = confirmed->batch;
   outcome_.confirming_observation = bracket_.confirmed_index();
-  outcome_.bound = stopped_.has_value() ? BatchBound::kTimeLimit : Bound(confirmed->batch);
+  outcome_.bound = Bound(confirmed->batch);
   if (first_failure_.has_value()) {
     outcome_.warnings.push_back(
         absl::StrCat("a batch of 1 does not run: ", first_failure_->message,
