@@ -112,10 +112,14 @@ std::optional<int64_t> RequestedBytesInText(absl::string_view text) {
 }
 
 std::string ErrorSummary(absl::string_view text) {
+  // Below the header of a stack trace, which TorchScript and Python put above the error itself, the
+  // frames are indented; the error is not.
+  bool in_trace = false;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    const bool indented = absl::StartsWith(line, " ");
     line = absl::StripAsciiWhitespace(line);
-    // Headers that TorchScript and Python put above the error itself.
-    if (line.empty() || absl::StartsWith(line, "Traceback") ||
+    if (absl::StartsWith(line, "Traceback")) in_trace = true;
+    if (line.empty() || absl::StartsWith(line, "Traceback") || (in_trace && indented) ||
         absl::StartsWith(line, "The following operation failed in the TorchScript")) {
       continue;
     }
