@@ -96,8 +96,12 @@ Observation RunTrial(const TrialSpec& trial, const std::string& mode) {
         signal(SIGTERM, SIG_IGN);
         Hang();
       }
-      if (mode == "segv") raise(SIGSEGV);
-      if (mode == "bus") raise(SIGBUS);
+      // A sanitizer's own handlers would report these and exit.
+      if (mode == "segv" || mode == "bus") {
+        const int crash = mode == "segv" ? SIGSEGV : SIGBUS;
+        signal(crash, SIG_DFL);
+        raise(crash);
+      }
       if (mode == "killed") raise(SIGKILL);
       if (mode == "abort") abort();
       if (mode == "bad_alloc") throw std::bad_alloc();
