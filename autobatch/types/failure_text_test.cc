@@ -87,9 +87,12 @@ TEST(RequestedBytesInTextTest, BothForms_AreRead) {
 TEST(ErrorSummaryTest, StackTrace_IsLeftOut) {
   EXPECT_EQ(ErrorSummary("\nshape mismatch\nException raised from mm at x.cpp:1\nframe #0: ..."),
             "shape mismatch");
-  EXPECT_EQ(ErrorSummary("The following operation failed in the TorchScript interpreter.\n"
-                         "Traceback of TorchScript (most recent call last):\n  bad line"),
-            "bad line");
+  EXPECT_EQ(
+      ErrorSummary("The following operation failed in the TorchScript interpreter.\n"
+                   "Traceback of TorchScript (most recent call last):\n"
+                   "  File \"m.py\", line 3, in forward\n    return y\n           ~ <--- HERE\n"
+                   "RuntimeError: bad size\n"),
+      "RuntimeError: bad size");
   EXPECT_EQ(ErrorSummary(std::string(1000, 'x')).size(), 400u);
   EXPECT_EQ(ErrorSummary(" \n"), "an error without a text");
 }
