@@ -37,8 +37,8 @@ struct BudgetOptions {
   bool trials_carry_gradient_buckets = false;
   bool trials_run_evaluation = true;
   // Margins known better than by default, at most one a name: they replace the default and keep
-  // their source (declared by the user, or measured elsewhere) and note. A measured context_growth is
-  // only where the model starts: a trial that measures more replaces it.
+  // their source (declared by the user, or measured elsewhere) and note. A measured context_growth
+  // is only where the model starts: a trial that measures more replaces it.
   std::vector<Margin> given;
 };
 

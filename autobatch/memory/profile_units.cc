@@ -29,9 +29,9 @@ double UltralyticsProfiledMemory(std::span<const UltralyticsReading> repetitions
 double Ultralytics84ProfiledMemory(int64_t reserved_after_step_bytes, const LossShape& loss) {
   double memory = static_cast<double>(reserved_after_step_bytes) / static_cast<double>(kGiB);
   if (loss.max_num_obj != 0) {
-    memory += static_cast<double>(loss.batch) * static_cast<double>(loss.anchors) *
-              kFloatsPerCell * static_cast<double>(loss.max_num_obj + 2 * loss.classes) *
-              kBytesPerFloat / static_cast<double>(kGiB);
+    memory += static_cast<double>(loss.batch) * static_cast<double>(loss.anchors) * kFloatsPerCell *
+              static_cast<double>(loss.max_num_obj + 2 * loss.classes) * kBytesPerFloat /
+              static_cast<double>(kGiB);
   }
   return memory;
 }

@@ -13,8 +13,9 @@ namespace autobatch {
 // YOLOv5 7.0: what the allocator holds after the last repetition.
 double Yolov5ProfiledMemory(int64_t reserved_after_steps_bytes);
 
-// One repetition of Ultralytics 8.3.70: the allocator's reserved bytes after the step, and after the
-// simulated predictions, absent where there were none. The cache is emptied before each of them.
+// One repetition of Ultralytics 8.3.70: the allocator's reserved bytes after the step, and after
+// the simulated predictions, absent where there were none. The cache is emptied before each of
+// them.
 struct UltralyticsReading {
   int64_t after_step_bytes = 0;
   std::optional<int64_t> after_predictions_bytes;
@@ -33,8 +34,8 @@ struct LossShape {
   int64_t classes = 0;
 };
 
-// Ultralytics 8.4.190, in GiB: the reserved bytes after the last repetition, and six floats for each
-// anchor and each object, and twice for each class.
+// Ultralytics 8.4.190, in GiB: the reserved bytes after the last repetition, and six floats for
+// each anchor and each object, and twice for each class.
 double Ultralytics84ProfiledMemory(int64_t reserved_after_step_bytes, const LossShape& loss);
 
 // Anchors of a square image of `image_size` pixels for a detector with these strides.

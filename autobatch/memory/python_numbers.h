@@ -5,8 +5,8 @@
 
 #include "absl/status/statusor.h"
 
-// How Python turns floats into integers and text: the seed estimators' answers and log lines hang on
-// it. Integers stay doubles here, since Python's have no bound.
+// How Python turns floats into integers and text: the seed estimators' answers and log lines hang
+// on it. Integers stay doubles here, since Python's have no bound.
 namespace autobatch {
 
 // int(value): towards zero. OutOfRange with Python's words on an infinity or NaN.

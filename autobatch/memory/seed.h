@@ -12,8 +12,8 @@
 #include "absl/strings/string_view.h"
 
 // What the seed estimators (yolov5, ultralytics, ultralytics84) share: they ask a profiler for the
-// memory of a few batches, fit a line, and extrapolate. They answer and log as the packages do, their
-// mistakes included; what they answer is an estimate that nothing has run.
+// memory of a few batches, fit a line, and extrapolate. They answer and log as the packages do,
+// their mistakes included; what they answer is an estimate that nothing has run.
 namespace autobatch {
 
 enum class LogLevel { kInfo, kWarning };
@@ -94,11 +94,12 @@ absl::string_view DeviceType(absl::string_view device);
 // Sizes that 8.3 and 8.4 profile on a device of `total_gib`.
 std::vector<int64_t> UltralyticsBatchSizes(double total_gib);
 
-// 8.3's and 8.4's reading of the `batch` argument: a fraction of the memory, or else the default 0.6.
+// 8.3's and 8.4's reading of the `batch` argument: a fraction of the memory, or else the default
+// 0.6.
 double FractionOfBatchArgument(double batch);
 
-// The points that 8.3 and 8.4 fit: sizes that ran, with memory above 0 and below the total, and above
-// the size before it if that one ran.
+// The points that 8.3 and 8.4 fit: sizes that ran, with memory above 0 and below the total, and
+// above the size before it if that one ran.
 struct UsablePoints {
   std::vector<double> batch;
   std::vector<double> memory;

@@ -56,7 +56,8 @@ TEST(Seed, Lines_ReadAsThePackagesWriteThem) {
                                  .allocated_bytes = kGiB / 2};
   EXPECT_EQ(MemoryLine("CUDA:0", readings),
             "CUDA:0 (A100) 40.00G total, 1.00G reserved, 0.50G allocated, 38.50G free");
-  EXPECT_EQ(UsingLine(7, "CUDA:0", 40, 0.5), "Using batch-size 7 for CUDA:0 20.00G/40.00G (50%) ✅");
+  EXPECT_EQ(UsingLine(7, "CUDA:0", 40, 0.5),
+            "Using batch-size 7 for CUDA:0 20.00G/40.00G (50%) ✅");
 }
 
 }  // namespace

@@ -31,9 +31,9 @@ absl::StatusOr<Estimate> Solve(const std::vector<int64_t>& sizes,
   const UsablePoints points = SelectUsable(sizes, memory, total);
   Estimate estimate;
   AB_ASSIGN_OR_RETURN(estimate.line, FitLine(Logarithms(points.batch), Logarithms(points.memory)));
-  AB_ASSIGN_OR_RETURN(estimate.batch,
-                      PythonRound(std::exp((std::log(room) - estimate.line.intercept) /
-                                           estimate.line.slope)));
+  AB_ASSIGN_OR_RETURN(
+      estimate.batch,
+      PythonRound(std::exp((std::log(room) - estimate.line.intercept) / estimate.line.slope)));
   const auto failed = std::find(memory.begin(), memory.end(), std::nullopt);
   if (failed != memory.end()) {
     const size_t index = failed - memory.begin();
@@ -61,8 +61,8 @@ absl::StatusOr<std::string> DeviceLabel(const SeedReadings& readings) {
 
 void FallBack(SeedAnswer& answer, const absl::Status& error, int64_t default_batch) {
   LogTo(answer, LogLevel::kWarning,
-        absl::StrCat("WARNING ⚠️ error detected: ", error.message(),
-                     ",  using default batch-size ", default_batch, "."));
+        absl::StrCat("WARNING ⚠️ error detected: ", error.message(), ",  using default batch-size ",
+                     default_batch, "."));
   answer.batch = default_batch;
 }
 
@@ -83,9 +83,10 @@ SeedAnswer UltralyticsAutoBatch(const UltralyticsOptions& options, const SeedRea
     return answer;
   }
   if (readings.cudnn_benchmark) {
-    LogTo(answer, LogLevel::kInfo,
-          absl::StrCat(" ⚠️ Requires torch.backends.cudnn.benchmark=False, using default batch-size ",
-                       options.default_batch));
+    LogTo(
+        answer, LogLevel::kInfo,
+        absl::StrCat(" ⚠️ Requires torch.backends.cudnn.benchmark=False, using default batch-size ",
+                     options.default_batch));
     answer.batch = options.default_batch;
     return answer;
   }

@@ -20,11 +20,11 @@ struct UltralyticsOptions {
   std::optional<bool> autocast;
 };
 
-// Ultralytics 8.3.70: a power law (a line through the logarithms) through the memory of batches 1 to
-// 16, or 64 from 16 GiB on, solved for a fraction of what is free. Memory is a floor and a line, not a
-// power law: on exactly affine memory the answer's own prediction is short of what that batch takes,
-// and large extrapolations exceed the whole device. Kept as it is, as is the number of the device in
-// the log, which is the first character of CUDA_VISIBLE_DEVICES.
+// Ultralytics 8.3.70: a power law (a line through the logarithms) through the memory of batches 1
+// to 16, or 64 from 16 GiB on, solved for a fraction of what is free. Memory is a floor and a line,
+// not a power law: on exactly affine memory the answer's own prediction is short of what that batch
+// takes, and large extrapolations exceed the whole device. Kept as it is, as is the number of the
+// device in the log, which is the first character of CUDA_VISIBLE_DEVICES.
 SeedAnswer UltralyticsAutoBatch(const UltralyticsOptions& options, const SeedReadings& readings,
                                 ProfileFunction profile);
 

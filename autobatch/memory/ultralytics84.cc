@@ -33,8 +33,8 @@ absl::StatusOr<Estimate> Solve(const ProfileRequest& request, const Profile& pro
     if (batch >= size) batch = static_cast<double>(request.batch_sizes[i - 1]);
     break;
   }
-  estimate.batch = static_cast<int64_t>(
-      std::min(std::max(batch, smallest), static_cast<double>(kSeedMaxBatch)));
+  estimate.batch =
+      static_cast<int64_t>(std::min(std::max(batch, smallest), static_cast<double>(kSeedMaxBatch)));
   return estimate;
 }
 
@@ -54,17 +54,17 @@ void FallBack(SeedAnswer& answer, const absl::Status& error, int64_t default_bat
 
 }  // namespace
 
-SeedAnswer Ultralytics84AutoBatch(const Ultralytics84Options& options,
-                                  const SeedReadings& readings, ProfileFunction profile) {
+SeedAnswer Ultralytics84AutoBatch(const Ultralytics84Options& options, const SeedReadings& readings,
+                                  ProfileFunction profile) {
   SeedAnswer answer;
   LogTo(answer, LogLevel::kInfo,
         absl::StrCat("Computing optimal batch size for imgsz=", options.image_size, " at ",
                      PythonRepr(options.fraction * 100), "% GPU memory utilization."));
   const absl::string_view type = DeviceType(readings.device);
   if (type == "cpu" || type == "mps") {
-    LogTo(answer, LogLevel::kWarning,
-          absl::StrCat("intended for GPU devices, using default batch-size ",
-                       options.default_batch));
+    LogTo(
+        answer, LogLevel::kWarning,
+        absl::StrCat("intended for GPU devices, using default batch-size ", options.default_batch));
     answer.batch = options.default_batch;
     return answer;
   }
@@ -124,8 +124,7 @@ SeedAnswer Ultralytics84AutoBatch(const Ultralytics84Options& options,
 }
 
 SeedAnswer Ultralytics84CheckTrainBatchSize(const Ultralytics84CheckOptions& options,
-                                            const SeedReadings& readings,
-                                            ProfileFunction profile) {
+                                            const SeedReadings& readings, ProfileFunction profile) {
   return Ultralytics84AutoBatch({.image_size = options.image_size,
                                  .fraction = FractionOfBatchArgument(options.batch),
                                  .max_num_obj = options.max_num_obj,

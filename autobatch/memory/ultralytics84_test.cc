@@ -51,6 +51,8 @@ TEST(Ultralytics84, FailureAboveASuccess_IsTheCeiling) {
 TEST(Ultralytics84, FailureBelowASuccess_IsNoCeiling) {
   FakeProfiler profiler{.memory = {kFailed, 2.0, 3.0, 5.0, 9.0}};
   EXPECT_EQ(*Ultralytics84AutoBatch({.fraction = 0.63}, Gpu(), profiler).batch, 10);
+  FakeProfiler two{.memory = {kFailed, kFailed, 3.0, 5.0, 9.0}};
+  EXPECT_EQ(*Ultralytics84AutoBatch({.fraction = 0.63}, Gpu(), two).batch, 10);
 }
 
 TEST(Ultralytics84, Estimate_IsClampedToTheSmallestUsableAnd1024) {

@@ -57,9 +57,10 @@ SeedAnswer Yolov5AutoBatch(const Yolov5Options& options, const SeedReadings& rea
     return answer;
   }
   if (readings.cudnn_benchmark) {
-    LogTo(answer, LogLevel::kInfo,
-          absl::StrCat(" ⚠️ Requires torch.backends.cudnn.benchmark=False, using default batch-size ",
-                       options.default_batch));
+    LogTo(
+        answer, LogLevel::kInfo,
+        absl::StrCat(" ⚠️ Requires torch.backends.cudnn.benchmark=False, using default batch-size ",
+                     options.default_batch));
     answer.batch = options.default_batch;
     return answer;
   }
@@ -79,9 +80,8 @@ SeedAnswer Yolov5AutoBatch(const Yolov5Options& options, const SeedReadings& rea
   answer.log.insert(answer.log.end(), profiled.log.begin(), profiled.log.end());
   if (!profiled.status.ok()) {
     LogTo(answer, LogLevel::kWarning, profiled.status.message());
-    answer.batch = absl::AbortedError(
-        absl::StrCat("profiling failed, and YOLOv5 has no batch without it: ",
-                     profiled.status.message()));
+    answer.batch = absl::AbortedError(absl::StrCat(
+        "profiling failed, and YOLOv5 has no batch without it: ", profiled.status.message()));
     return answer;
   }
   if (absl::Status status = CheckProfile(request, profiled); !status.ok()) {

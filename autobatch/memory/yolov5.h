@@ -18,10 +18,10 @@ struct Yolov5Options {
   std::optional<bool> autocast;
 };
 
-// YOLOv5 7.0: a straight line through the memory of batches 1 to 16, solved for a fraction of what is
-// free. Kept as it is: free memory subtracts both reserved and allocated bytes, although the first
-// contain the second; sizes that ran are matched to the smallest batches even when a smaller one
-// failed; a falling line is answered with the default batch.
+// YOLOv5 7.0: a straight line through the memory of batches 1 to 16, solved for a fraction of what
+// is free. Kept as it is: free memory subtracts both reserved and allocated bytes, although the
+// first contain the second; sizes that ran are matched to the smallest batches even when a smaller
+// one failed; a falling line is answered with the default batch.
 SeedAnswer Yolov5AutoBatch(const Yolov5Options& options, const SeedReadings& readings,
                            ProfileFunction profile);
 

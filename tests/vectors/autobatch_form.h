@@ -6,8 +6,8 @@
 namespace autobatch {
 
 // yolov5*.jsonl, ultralytics*.jsonl, ultralytics_8_4.jsonl: a seed estimator over given memory.
-// Asked for: the batch or an error, the log with its levels, whether and how the profiler was called.
-// An answer marked fragile is not compared.
+// Asked for: the batch or an error, the log with its levels, whether and how the profiler was
+// called. An answer marked fragile is not compared.
 Form AutobatchForm();
 
 }  // namespace autobatch

@@ -1,12 +1,11 @@
 #ifndef AUTOBATCH_TESTS_VECTORS_ESTIMATOR_H_
 #define AUTOBATCH_TESTS_VECTORS_ESTIMATOR_H_
 
+#include <boost/describe.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <boost/describe.hpp>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"

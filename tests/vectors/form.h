@@ -1,13 +1,12 @@
 #ifndef AUTOBATCH_TESTS_VECTORS_FORM_H_
 #define AUTOBATCH_TESTS_VECTORS_FORM_H_
 
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <boost/describe.hpp>
 #include <boost/json.hpp>
 #include <boost/mp11.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

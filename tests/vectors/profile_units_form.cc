@@ -1,13 +1,12 @@
 #include "tests/vectors/profile_units_form.h"
 
+#include <boost/describe.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <boost/describe.hpp>
 
 #include "autobatch/memory/profile_units.h"
 #include "tests/vectors/estimator.h"
@@ -48,8 +47,7 @@ struct Profiler {
   int64_t reads = 0;
 
   std::optional<double> Size(size_t i, const ProfileRequest& request) {
-    const bool fails = vector.fail_above.has_value() &&
-                       request.batch_sizes[i] > *vector.fail_above;
+    const bool fails = vector.fail_above.has_value() && request.batch_sizes[i] > *vector.fail_above;
     // 8.3 reads on its way out of a step that raised, too.
     if (fails && estimator == Estimator::kUltralytics) ++reads;
     if (fails || !vector.reserved_after_step_bytes[i].has_value()) return std::nullopt;
@@ -130,10 +128,9 @@ absl::StatusOr<Differences> Check(const boost::json::object& line) {
 }  // namespace
 
 Form ProfileUnitsForm() {
-  return {[](const boost::json::object& line) {
-            return line.contains("reserved_after_step_bytes");
-          },
-          Check};
+  return {
+      [](const boost::json::object& line) { return line.contains("reserved_after_step_bytes"); },
+      Check};
 }
 
 }  // namespace autobatch

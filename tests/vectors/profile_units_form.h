@@ -5,8 +5,9 @@
 
 namespace autobatch {
 
-// profile_units_*.jsonl: a seed estimator with its package's own profiler, over prescribed readings of
-// the allocator. Also asked for: the number that each size hands to the fit, and the readings taken.
+// profile_units_*.jsonl: a seed estimator with its package's own profiler, over prescribed readings
+// of the allocator. Also asked for: the number that each size hands to the fit, and the readings
+// taken.
 Form ProfileUnitsForm();
 
 }  // namespace autobatch

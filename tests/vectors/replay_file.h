@@ -15,9 +15,9 @@ struct ReplayCounts {
 };
 
 // Replays each line of a file of JSON objects, whose form it knows by its fields, and adds to the
-// counts. Each difference goes to `out` with the vector's id, the field, what was expected and ours;
-// what cannot be read goes to `error` as "file:line: why", and the other lines are still replayed.
-// Empty lines are skipped; a file without vectors is unreadable.
+// counts. Each difference goes to `out` with the vector's id, the field, what was expected and
+// ours; what cannot be read goes to `error` as "file:line: why", and the other lines are still
+// replayed. Empty lines are skipped; a file without vectors is unreadable.
 void ReplayFile(const std::string& path, std::ostream& out, std::ostream& error,
                 ReplayCounts& counts);
 

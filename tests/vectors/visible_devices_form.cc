@@ -1,11 +1,10 @@
 #include "tests/vectors/visible_devices_form.h"
 
+#include <boost/describe.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <boost/describe.hpp>
 
 #include "absl/strings/string_view.h"
 #include "autobatch/device/visible_devices.h"
@@ -39,8 +38,7 @@ absl::StatusOr<Differences> Check(const boost::json::object& line) {
 }  // namespace
 
 Form VisibleDevicesForm() {
-  return {[](const boost::json::object& line) { return line.contains("visible_ordinals"); },
-          Check};
+  return {[](const boost::json::object& line) { return line.contains("visible_ordinals"); }, Check};
 }
 
 }  // namespace autobatch

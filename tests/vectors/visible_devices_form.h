@@ -5,7 +5,8 @@
 
 namespace autobatch {
 
-// cuda_visible_devices.jsonl: which physical devices a value of CUDA_VISIBLE_DEVICES shows, in order.
+// cuda_visible_devices.jsonl: which physical devices a value of CUDA_VISIBLE_DEVICES shows, in
+// order.
 Form VisibleDevicesForm();
 
 }  // namespace autobatch
