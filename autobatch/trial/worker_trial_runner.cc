@@ -1,6 +1,7 @@
 #include "autobatch/trial/worker_trial_runner.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "absl/strings/match.h"
@@ -95,6 +96,11 @@ class WorkerTrialRunner final : public TrialRunner {
     child.environment.emplace_back("CUDA_VISIBLE_DEVICES", options_.device.kind == DeviceKind::kCpu
                                                                ? ""
                                                                : options_.device.uuid);
+    // OpenMP's threads wait for each other by spinning: where other processes want the cores too, a
+    // step takes ten times as long. Read when the library is loaded, so the worker cannot set it.
+    if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
+      child.environment.emplace(child.environment.begin(), "OMP_WAIT_POLICY", "passive");
+    }
     AB_ASSIGN_OR_RETURN(worker_, ChildProcess::Start(child));
     hello_.reset();
     worker_->Send(ToJson(Request{.type = RequestType::kSetup,
