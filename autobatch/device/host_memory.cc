@@ -121,7 +121,7 @@ std::string OwnFolder(const Hierarchy& hierarchy, absl::string_view cgroup) {
       (!absl::ConsumePrefix(&below, hierarchy.mounted) || (!below.empty() && below[0] != '/'))) {
     below = "";
   }
-  if (absl::StrContains(below, "..")) below = "";
+  if (absl::StrContains(below, "/..")) below = "";
   return absl::StrCat(hierarchy.mount_point, absl::StripSuffix(below, "/"));
 }
 

@@ -111,6 +111,8 @@ TEST(ReadHostMemoryTest, PathOutsideTheNamespace_ReadsTheMountPoint) {
   host.Write("/proc/self/cgroup", "0::/../../other\n");
   host.Write("/sys/fs/cgroup/memory.max", "3000\n");
   host.Write("/sys/fs/cgroup/memory.current", "1000\n");
+  host.Write("/sys/other/memory.max", "10\n");
+  host.Write("/sys/other/memory.current", "0\n");
   EXPECT_EQ(ReadHostMemory(host.root()).cgroup_room_bytes, 2000);
 }
 
