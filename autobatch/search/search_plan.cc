@@ -17,7 +17,9 @@ constexpr int64_t kUnsureGrowth = 2;
 // that half of its memory is missing.
 constexpr int64_t kFewSamples = 20;
 constexpr double kFewSamplesDoubt = 0.5;
-// A search that goes on beyond this meets a workload that answers at random.
+// After so many trials the workload answers at random, or the range is absurd: what ran is
+// confirmed, and after some more it is the end.
+constexpr size_t kSettleAfter = 48;
 constexpr size_t kMaxTrials = 64;
 
 Failure TimeIsUp() {
@@ -68,7 +70,8 @@ Search::Choice Search::Choose() const {
 
   const int64_t good = rule_.Floor(largest->batch);
   const int64_t better = rule_.Ceil(largest->batch + Width(largest->batch));
-  if (good > 0 && (better > most || !WorthTrying(better))) return confirm(good);
+  const bool settle = observations_.size() >= kSettleAfter;
+  if (good > 0 && (settle || better > most || !WorthTrying(better))) return confirm(good);
   if (good == 0 && better > most) return confirm(rule_.Least());
 
   // Memory grows at most in proportion to the batch, as it begins above zero. If even so all that
