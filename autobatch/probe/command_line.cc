@@ -137,17 +137,17 @@ class Reader {
   template <typename T>
   void Enum(const char* name, T& out) {
     Read(name, out, [name](const std::string& text) {
-      return ParseEnum<std::decay_t<decltype(ValueType(out_type<T>()))>>(name, text);
+      return ParseEnum<std::decay_t<decltype(ValueType(OutType<T>()))>>(name, text);
     });
   }
 
  private:
   template <typename T>
-  struct out_type {};
+  struct OutType {};
   template <typename T>
-  static T ValueType(out_type<T>);
+  static T ValueType(OutType<T>);
   template <typename T>
-  static T ValueType(out_type<std::optional<T>>);
+  static T ValueType(OutType<std::optional<T>>);
 
   const po::variables_map& values_;
   absl::Status status_;

@@ -18,7 +18,7 @@ BudgetOptions BudgetOptionsFor(const ProbeSpec& spec, const Device& device, int6
                        .headroom_fraction = spec.headroom_fraction};
   // The CPU is a device only within a budget: what its listing calls free.
   if (device.kind == DeviceKind::kCpu && device.memory.free_bytes.has_value()) {
-    budget.memory_limit_bytes = *device.memory.free_bytes;
+    budget.memory_limit_bytes = device.memory.free_bytes;
   }
   if (spec.communicator_bytes.has_value()) {
     budget.given.push_back({.name = kCommunicator,

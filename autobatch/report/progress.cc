@@ -50,7 +50,7 @@ std::string TrialLine(const Device& device, const Observation& observation) {
   return line;
 }
 
-LiveLines::LiveLines(std::vector<std::string> names) : states_(names.size(), "waiting") {
+LiveLines::LiveLines(const std::vector<std::string>& names) : states_(names.size(), "waiting") {
   for (const std::string& name : names) names_.push_back(EscapeControls(name));
 }
 

@@ -41,7 +41,7 @@ struct LiveEvent {
 // Not thread-safe: one owner.
 class LiveLines {
  public:
-  explicit LiveLines(std::vector<std::string> names);
+  explicit LiveLines(const std::vector<std::string>& names);
 
   // Device `index` does `event` now: the text that redraws all lines. `width`: the terminal's
   // columns; a line is cut one short of it, since a line that wraps could not be redrawn.
