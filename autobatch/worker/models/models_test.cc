@@ -2,7 +2,9 @@
 
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
+#include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <gmock/gmock.h>
 
@@ -34,6 +36,12 @@ WorkloadSpec Small(const std::string& name) {
 at::Tensor LossOf(Workload& workload, const Batch& batch) {
   return workload.Loss(workload.Forward(batch), batch);
 }
+
+// Threads that wait for each other on a busy machine take minutes for what one does in seconds.
+class OneThread : public ::testing::Environment {
+  void SetUp() override { at::set_num_threads(1); }
+};
+const auto* const kOneThread = ::testing::AddGlobalTestEnvironment(new OneThread);
 
 class BuiltinModelTest : public ::testing::TestWithParam<std::string> {};
 
@@ -86,6 +94,24 @@ TEST_P(BuiltinModelTest, ChannelsLast_HoldsForParametersAndImages) {
     }
   }
   LossOf(*workload, batch).backward();
+}
+
+TEST_P(BuiltinModelTest, UnderAutocast_StepIsFinite) {
+  at::manual_seed(2);
+  const auto workload = Make(Small(GetParam()));
+  const Batch batch = workload->MakeBatch(2, at::kCPU);
+  at::autocast::set_autocast_enabled(at::kCPU, true);
+  at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
+  const auto outputs = workload->Forward(batch);
+  const at::Tensor loss = workload->Loss(outputs, batch);
+  at::autocast::set_autocast_enabled(at::kCPU, false);
+  at::autocast::clear_cache();
+  EXPECT_EQ(outputs[0].scalar_type(), at::kBFloat16);
+  EXPECT_EQ(loss.scalar_type(), at::kFloat);
+  loss.backward();
+  for (const at::Tensor& parameter : workload->Parameters()) {
+    EXPECT_TRUE(parameter.grad().isfinite().all().item<bool>());
+  }
 }
 
 TEST_P(BuiltinModelTest, Evaluation_OfOneSample_IsRepeatable) {
