@@ -21,8 +21,10 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
-std::vector<MemoryPoint> Affine(double intercept, double slope, std::vector<int64_t> batches) {
+std::vector<MemoryPoint> Affine(double intercept, double slope,
+                                const std::vector<int64_t>& batches) {
   std::vector<MemoryPoint> points;
+  points.reserve(batches.size());
   for (const int64_t batch : batches) {
     points.push_back({batch, static_cast<int64_t>(intercept + slope * batch)});
   }

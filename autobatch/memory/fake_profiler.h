@@ -30,6 +30,7 @@ struct FakeProfiler {
 
 inline std::vector<std::string> Texts(const SeedAnswer& answer) {
   std::vector<std::string> texts;
+  texts.reserve(answer.log.size());
   for (const LogLine& line : answer.log) texts.push_back(line.text);
   return texts;
 }

@@ -38,7 +38,7 @@ TEST(Ultralytics, PowerLaw_IsSolvedForTheFraction) {
 }
 
 TEST(Ultralytics, AnyErrorInTheFit_IsTheDefaultWithAWarning) {
-  const auto text = [](FakeProfiler profiler, double fraction = 0.6) {
+  const auto text = [](const FakeProfiler& profiler, double fraction = 0.6) {
     const SeedAnswer answer =
         UltralyticsAutoBatch({.fraction = fraction, .default_batch = 5}, Gpu(), profiler);
     EXPECT_EQ(*answer.batch, 5);
@@ -71,7 +71,7 @@ TEST(Ultralytics, EstimateAboveAFailure_IsTheSizeBeforeIt) {
 }
 
 TEST(Ultralytics, DeviceLabel_IsTheFirstCharacterOfTheVariable) {
-  const auto label = [](std::optional<std::string> variable) {
+  const auto label = [](const std::optional<std::string>& variable) {
     SeedReadings readings = Gpu();
     readings.device = "cuda:3";
     readings.cuda_visible_devices = variable;

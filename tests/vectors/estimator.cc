@@ -74,12 +74,14 @@ void ExpectBatch(const std::optional<int64_t>& expected,
 
 std::vector<std::string> LogTexts(const SeedAnswer& answer) {
   std::vector<std::string> texts;
+  texts.reserve(answer.log.size());
   for (const LogLine& line : answer.log) texts.push_back(line.text);
   return texts;
 }
 
 std::vector<std::string> LogLevels(const SeedAnswer& answer) {
   std::vector<std::string> levels;
+  levels.reserve(answer.log.size());
   for (const LogLine& line : answer.log) {
     levels.push_back(line.level == LogLevel::kWarning ? "WARNING" : "INFO");
   }

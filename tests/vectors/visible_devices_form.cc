@@ -23,6 +23,7 @@ BOOST_DESCRIBE_STRUCT(VisibleDevicesVector, (),
 absl::StatusOr<Differences> Check(const boost::json::object& line) {
   AB_ASSIGN_OR_RETURN(const VisibleDevicesVector vector, ReadVector<VisibleDevicesVector>(line));
   std::vector<PhysicalDevice> physical;
+  physical.reserve(vector.physical_uuids.size());
   for (const std::string& uuid : vector.physical_uuids) physical.push_back({.uuid = uuid});
   std::optional<absl::string_view> value;
   if (vector.cuda_visible_devices.has_value()) value = *vector.cuda_visible_devices;
