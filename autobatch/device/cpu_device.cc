@@ -46,11 +46,11 @@ std::string ModelName(absl::string_view root) {
 
 // FNV-1a: names, not secrets, are told apart.
 absl::uint128 Fnv1a(absl::string_view text) {
-  constexpr absl::uint128 kPrime = absl::MakeUint128(0x0000000001000000, 0x000000000000013B);
+  constexpr absl::uint128 prime = absl::MakeUint128(0x0000000001000000, 0x000000000000013B);
   absl::uint128 hash = absl::MakeUint128(0x6c62272e07bb0142, 0x62b821756295c58d);
   for (const char c : text) {
     hash ^= static_cast<unsigned char>(c);
-    hash *= kPrime;
+    hash *= prime;
   }
   return hash;
 }

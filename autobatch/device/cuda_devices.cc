@@ -38,6 +38,7 @@ std::string Entry(absl::string_view value, size_t entry, size_t entries) {
 std::vector<NvmlGpu> InCudaOrder(std::vector<NvmlGpu> gpus, const DeviceSources& sources,
                                  std::vector<std::string>& warnings) {
   std::vector<OrderFacts> facts;
+  facts.reserve(gpus.size());
   for (const NvmlGpu& gpu : gpus) {
     facts.push_back({.name = gpu.device.name,
                      .pci_bus_id = gpu.device.pci_bus_id.value_or(""),
@@ -47,6 +48,7 @@ std::vector<NvmlGpu> InCudaOrder(std::vector<NvmlGpu> gpus, const DeviceSources&
   const DeviceOrder order = OrderDevices(View(value), facts);
   Append(warnings, order.warnings);
   std::vector<NvmlGpu> ordered;
+  ordered.reserve(gpus.size());
   for (const size_t position : order.order) ordered.push_back(std::move(gpus[position]));
   return ordered;
 }

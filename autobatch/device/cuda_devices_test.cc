@@ -50,7 +50,7 @@ class CudaDevicesTest : public testing::Test {
   DeviceSources sources_;
 };
 
-FakeNvmlDevice Gpu(std::string uuid, std::string bus, std::string name = "NVIDIA A100") {
+FakeNvmlDevice Gpu(std::string uuid, const std::string& bus, std::string name = "NVIDIA A100") {
   return {.uuid = std::move(uuid),
           .name = std::move(name),
           .bus_id = "00000000:" + bus + ":00.0",
@@ -59,6 +59,7 @@ FakeNvmlDevice Gpu(std::string uuid, std::string bus, std::string name = "NVIDIA
 
 std::vector<std::string> Uuids(const CudaDevices& devices) {
   std::vector<std::string> uuids;
+  uuids.reserve(devices.visible.size());
   for (const Device& device : devices.visible) uuids.push_back(device.uuid);
   return uuids;
 }

@@ -78,6 +78,7 @@ class DeviceListTest : public testing::Test {
 
 std::vector<std::string> Uuids(const std::vector<Device>& devices) {
   std::vector<std::string> uuids;
+  uuids.reserve(devices.size());
   for (const Device& device : devices) uuids.push_back(device.uuid);
   return uuids;
 }

@@ -31,7 +31,7 @@ TEST(ParseDeviceRequestTest, WrongLists_AreNamedWithWhatIsRight) {
   const struct {
     const char* text;
     const char* message;
-  } kCases[] = {
+  } cases[] = {
       {"cuad", "did you mean 'cuda'?"},
       {"gpu:1", "did you mean 'cuda:1'?"},
       {"rocm", "valid: cuda, cpu"},
@@ -45,7 +45,7 @@ TEST(ParseDeviceRequestTest, WrongLists_AreNamedWithWhatIsRight) {
       {"cuda:1,0,1", "names device 1 twice"},
       {"cpu:0", "the CPU is one device"},
   };
-  for (const auto& c : kCases) {
+  for (const auto& c : cases) {
     const absl::Status status = ParseDeviceRequest(c.text).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << c.text << ": " << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(c.message));

@@ -74,14 +74,14 @@ TEST(EnumerateDriverTest, InitFails_EachReasonIsNamed) {
     DriverResult init;
     absl::StatusCode code;
     const char* text;
-  } kCases[] = {
+  } cases[] = {
       {kDriverNoDevice, absl::StatusCode::kNotFound, "sees no device"},
       {kDriverStubLibrary, absl::StatusCode::kFailedPrecondition, "stub"},
       {kDriverSystemDriverMismatch, absl::StatusCode::kFailedPrecondition, "reboot"},
       {kDriverCompatNotSupportedOnDevice, absl::StatusCode::kFailedPrecondition, "compatibility"},
       {kDriverUnknown, absl::StatusCode::kUnavailable, "CUDA_ERROR_999"},
   };
-  for (const auto& c : kCases) {
+  for (const auto& c : cases) {
     FakeDriver driver;
     driver.init = c.init;
     const absl::Status status = EnumerateDriver(driver).status();

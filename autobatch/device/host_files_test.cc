@@ -18,12 +18,13 @@ TEST(ReadHostFileTest, PresentOrMissing_IsTextOrAbsent) {
 TEST(ReadHostFileTest, Folder_IsAbsent) { EXPECT_FALSE(ReadHostFile("", "/proc").has_value()); }
 
 TEST(FindValueTest, KeyAtTheBeginningOfALine_GivesTheRest) {
-  constexpr char kText[] = "Mem: 1\nMemTotal:   16 kB\nmodel name\t: A\nanon_thp 3\nanon 2\nend";
-  EXPECT_EQ(FindValue(kText, "MemTotal"), "16 kB");
-  EXPECT_EQ(FindValue(kText, "model name"), "A");
-  EXPECT_EQ(FindValue(kText, "anon"), "2");
-  EXPECT_FALSE(FindValue(kText, "Total").has_value());
-  EXPECT_FALSE(FindValue(kText, "end").has_value());
+  const absl::string_view text =
+      "Mem: 1\nMemTotal:   16 kB\nmodel name\t: A\nanon_thp 3\nanon 2\nend";
+  EXPECT_EQ(FindValue(text, "MemTotal"), "16 kB");
+  EXPECT_EQ(FindValue(text, "model name"), "A");
+  EXPECT_EQ(FindValue(text, "anon"), "2");
+  EXPECT_FALSE(FindValue(text, "Total").has_value());
+  EXPECT_FALSE(FindValue(text, "end").has_value());
 }
 
 TEST(ProcessNameTest, KnownOrUnknownProcess_IsNameOrEmpty) {

@@ -158,14 +158,14 @@ TEST(ReadNvmlTest, InitFails_EachReasonIsNamed) {
     NvmlReturn init;
     absl::StatusCode code;
     const char* text;
-  } kCases[] = {
+  } cases[] = {
       {kNvmlLibRmVersionMismatch, absl::StatusCode::kFailedPrecondition, "reboot"},
       {kNvmlDriverNotLoaded, absl::StatusCode::kUnavailable, "not loaded"},
       {kNvmlNoPermission, absl::StatusCode::kUnavailable, "/dev/nvidiactl"},
       {kNvmlFunctionNotFound, absl::StatusCode::kUnavailable, "too old"},
       {kNvmlUnknown, absl::StatusCode::kUnavailable, "999"},
   };
-  for (const auto& c : kCases) {
+  for (const auto& c : cases) {
     FakeNvml nvml;
     nvml.init = c.init;
     const absl::Status status = ReadNvml(nvml, {}, "").status();

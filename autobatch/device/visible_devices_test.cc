@@ -40,6 +40,7 @@ std::vector<PhysicalDevice> MigNode() {
 
 std::vector<size_t> Ordinals(const VisibleDevices& visible) {
   std::vector<size_t> ordinals;
+  ordinals.reserve(visible.devices.size());
   for (const VisibleDevice& device : visible.devices) ordinals.push_back(device.physical);
   return ordinals;
 }
