@@ -40,7 +40,13 @@ std::string SignalName(int signal_number) {
   return name != nullptr ? absl::StrCat("SIG", name) : absl::StrCat("signal ", signal_number);
 }
 
-// "in backward of step 3", "before its first step".
+// To whole milliseconds.
+std::string Rounded(absl::Duration duration) {
+  return absl::FormatDuration(
+      absl::Floor(duration + absl::Microseconds(500), absl::Milliseconds(1)));
+}
+
+// "in backward of step 3", "while it started".
 std::string Where(const TrialEvidence& evidence) {
   if (!evidence.said_hello) return "while it started";
   const int64_t step = evidence.steps + 1;
@@ -139,8 +145,8 @@ Failure Classify(const TrialEvidence& evidence) {
       break;
     case TrialEnd::kDeadline:
       failure.kind = FailureKind::kTimeout;
-      failure.message = absl::StrCat("no result within ", absl::FormatDuration(evidence.limit),
-                                     "; it was ", Where(evidence));
+      failure.message =
+          absl::StrCat("no result within ", Rounded(evidence.limit), "; it was ", Where(evidence));
       break;
     case TrialEnd::kCancelled:
       failure.kind = FailureKind::kCancelled;

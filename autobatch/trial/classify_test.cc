@@ -108,7 +108,7 @@ TEST(ClassifyTest, WhatWeEnded_IsNotTakenForACrash) {
 TEST(ClassifyTest, ProcessThatCannotBeEnded_IsToldSo) {
   TrialEvidence evidence = Ended(0);
   evidence.end = TrialEnd::kDeadline;
-  evidence.limit = absl::Minutes(10);
+  evidence.limit = absl::Minutes(10) - absl::Nanoseconds(731);
   evidence.report.reset();
   EXPECT_EQ(Classify(evidence).message,
             "no result within 10m; it was in backward of step 2; the kernel has not let go of its "

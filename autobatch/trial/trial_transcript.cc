@@ -1,6 +1,7 @@
 #include "autobatch/trial/trial_transcript.h"
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/types/json.h"
@@ -42,6 +43,12 @@ absl::Status TrialTranscript::Take(const Reply& reply) {
       if (reply.hello->protocol != kProtocolVersion) {
         return absl::InvalidArgumentError(absl::StrCat("it speaks version ", reply.hello->protocol,
                                                        ", we speak version ", kProtocolVersion));
+      }
+      if (const auto& uuid = reply.hello->device_uuid;
+          uuid.has_value() && !device_uuid_.empty() &&
+          !absl::EqualsIgnoreCase(*uuid, device_uuid_)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("it runs on ", *uuid, " instead of ", device_uuid_));
       }
       hello_ = reply.hello;
       return absl::OkStatus();

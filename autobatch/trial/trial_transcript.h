@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,8 +21,12 @@ class TrialTranscript {
  public:
   // `hello`: what the child said in an earlier trial; absent for a new process, which says it
   // first.
-  TrialTranscript(const TrialSpec& asked, std::optional<Hello> hello)
-      : asked_(asked), hello_(std::move(hello)), lines_(kMaxProtocolLine) {}
+  // `device_uuid`: the device that it must name there, if it names one; empty, any.
+  TrialTranscript(const TrialSpec& asked, std::optional<Hello> hello, std::string device_uuid = "")
+      : asked_(asked),
+        device_uuid_(std::move(device_uuid)),
+        hello_(std::move(hello)),
+        lines_(kMaxProtocolLine) {}
 
   // Takes more bytes and tells phases and steps to `progress`. An error says what is not the
   // protocol, or what a child of this state must not say; it is for good.
@@ -40,6 +45,7 @@ class TrialTranscript {
   absl::Status Take(const Reply& reply);
 
   const TrialSpec asked_;
+  const std::string device_uuid_;
   std::optional<Hello> hello_;
   LineReader lines_;
   std::optional<TrialPhase> phase_;

@@ -75,6 +75,18 @@ TEST(TrialTranscriptTest, EachFileOfTheCorpus_HasItsVerdict) {
   }
 }
 
+TEST(TrialTranscriptTest, OtherDevice_IsRefusedBeforeItsSteps) {
+  const Reply hello = {.type = ReplyType::kHello, .hello = Hello{.device_uuid = "GPU-ab"}};
+  const Reply step = {.type = ReplyType::kStep, .step = StepObservation{.step = 1}};
+  const std::string said = ToJson(hello) + "\n" + ToJson(step) + "\n";
+  TrialTranscript ours({}, std::nullopt, "GPU-AB");
+  EXPECT_TRUE(ours.Append(said, {}).ok());
+  EXPECT_EQ(ours.steps().size(), 1u);
+  TrialTranscript other({}, std::nullopt, "GPU-cd");
+  EXPECT_EQ(other.Append(said, {}).message(), "it runs on GPU-ab instead of GPU-cd");
+  EXPECT_TRUE(other.steps().empty());
+}
+
 TEST(TrialTranscriptTest, LaterTrialOfAProcess_NeedsNoHello) {
   TrialTranscript transcript({.steps = 0}, Hello{.pid = 7});
   ASSERT_TRUE(transcript.Append("{\"type\":\"result\",\"result\":{}}\n", {}).ok());

@@ -68,16 +68,20 @@ class WorkerTrialRunner final : public TrialRunner {
                                   const ProgressFunction& progress) {
     const HostMemory host = ReadHostMemory();
     if (worker_ == nullptr && !cancel_.IsSet()) AB_RETURN_IF_ERROR(StartWorker());
-    TrialTranscript transcript(trial, hello_);
+    // Of a MIG instance the worker may read the UUID of the whole GPU.
+    TrialTranscript transcript(
+        trial, hello_,
+        options_.device.kind == DeviceKind::kCuda ? options_.device.uuid : std::string());
     TrialEvidence evidence;
     evidence.end = TrialEnd::kCancelled;
     evidence.host_available_bytes = host.available_bytes;
+    bool has_result = false;
     if (worker_ != nullptr) {
       worker_->Send(ToJson(Request{.type = RequestType::kTrial, .trial = trial}) + "\n");
-      Listen(start, deadline, progress, transcript, evidence);
+      has_result = Listen(start, deadline, progress, transcript, evidence);
     }
     Attempt attempt;
-    if (transcript.result().has_value()) {
+    if (has_result) {
       attempt.seen = Finish(trial, transcript);
     } else {
       attempt.ended_unheard = evidence.end == TrialEnd::kExited && transcript.steps().empty() &&
@@ -110,8 +114,8 @@ class WorkerTrialRunner final : public TrialRunner {
     return absl::OkStatus();
   }
 
-  // Until there is a result, or `evidence.end` says why there will be none.
-  void Listen(SteadyTime start, SteadyTime deadline, const ProgressFunction& progress,
+  // Until there is a result; false when `evidence.end` says why there is none to be trusted.
+  bool Listen(SteadyTime start, SteadyTime deadline, const ProgressFunction& progress,
               TrialTranscript& transcript, TrialEvidence& evidence) {
     const SteadyTime start_by =
         std::min(deadline, Add(Clock::Real().Now(), options_.start_timeout));
@@ -125,13 +129,7 @@ class WorkerTrialRunner final : public TrialRunner {
           if (absl::Status status = transcript.Append(bytes, progress); !status.ok()) {
             evidence.end = TrialEnd::kGarbage;
             evidence.garbage = std::string(status.message());
-            return;
-          }
-          if (!IsOurDevice(transcript.hello())) {
-            evidence.end = TrialEnd::kGarbage;
-            evidence.garbage = absl::StrCat("it runs on ", *transcript.hello()->device_uuid,
-                                            " instead of ", options_.device.uuid);
-            return;
+            return false;
           }
           break;
         case ChildEvent::kClosed:
@@ -139,23 +137,17 @@ class WorkerTrialRunner final : public TrialRunner {
           break;
         case ChildEvent::kExited:
           evidence.end = TrialEnd::kExited;
-          return;
+          return false;
         case ChildEvent::kCancelled:
           evidence.end = TrialEnd::kCancelled;
-          return;
+          return false;
         case ChildEvent::kDeadline:
           evidence.end = closed_until < until ? TrialEnd::kClosed : TrialEnd::kDeadline;
           evidence.limit = Between(start, until);
-          return;
+          return false;
       }
     }
-  }
-
-  // A MIG instance is left out: what reads a UUID from the driver may get that of its GPU.
-  bool IsOurDevice(const std::optional<Hello>& hello) const {
-    return options_.device.kind != DeviceKind::kCuda || !hello.has_value() ||
-           !hello->device_uuid.has_value() ||
-           absl::EqualsIgnoreCase(*hello->device_uuid, options_.device.uuid);
+    return true;
   }
 
   // The observation of a trial that has a result.
