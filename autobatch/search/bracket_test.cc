@@ -7,6 +7,7 @@ namespace {
 
 std::vector<int64_t> Batches(const std::vector<MemoryPoint>& points) {
   std::vector<int64_t> batches;
+  batches.reserve(points.size());
   for (const MemoryPoint& point : points) batches.push_back(point.batch);
   return batches;
 }

@@ -144,6 +144,7 @@ double Percentile(std::vector<double> values, double share) {
 template <typename F>
 double PercentileOf(const std::vector<RaceRun>& runs, double share, F f) {
   std::vector<double> values;
+  values.reserve(runs.size());
   for (const RaceRun& run : runs) values.push_back(f(run));
   return Percentile(std::move(values), share);
 }
@@ -174,6 +175,7 @@ double ExactAmongSmall(const std::vector<RaceRun>& runs) {
 double RatioToPeer(const std::vector<RaceRun>& ours, const std::vector<RaceRun>& peer,
                    int64_t RaceRun::* samples) {
   std::vector<double> ratios;
+  ratios.reserve(ours.size());
   for (size_t i = 0; i < ours.size(); ++i) {
     ratios.push_back(static_cast<double>(ours[i].*samples) / static_cast<double>(peer[i].*samples));
   }

@@ -136,7 +136,7 @@ void Search::Observe(Observation observation) {
   if (observation.budget_bytes.has_value()) {
     room_bytes_ = *observation.budget_bytes + observation.trial.reserve_bytes;
   } else if (observation.free_before_bytes.has_value()) {
-    room_bytes_ = *observation.free_before_bytes;
+    room_bytes_ = observation.free_before_bytes;
     if (const std::optional<int64_t> limit = budget_.LimitBytes(); limit.has_value()) {
       room_bytes_ = std::min(*room_bytes_, *limit + budget_.ReserveBytes());
     }

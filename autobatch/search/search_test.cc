@@ -220,9 +220,9 @@ std::vector<Row> Rows() {
   return rows;
 }
 
+constexpr const char* kStates[] = {"First", "Exploring", "Confirming", "Verifying", "Once"};
+
 std::string RowName(const testing::TestParamInfo<Row>& info) {
-  static constexpr const char* kStates[] = {"First", "Exploring", "Confirming", "Verifying",
-                                            "Once"};
   std::string name = EnumName(info.param.kind);
   std::erase(name, '_');
   return name + kStates[static_cast<int>(info.param.state)];
