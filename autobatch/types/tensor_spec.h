@@ -19,8 +19,9 @@ namespace autobatch {
 //   int64::0..1000        one class number a sample
 //   float32               one number a sample
 //
-// A range is for int64 and int32; without one their values are 0 and 1. Floating-point values are
-// drawn from the standard normal distribution. InvalidArgument quotes the part that is wrong.
+// A range is for int64 and int32; without one their values are 0 and 1. Floating-point inputs
+// are drawn from the standard normal distribution, targets uniformly from [0, 1). InvalidArgument
+// quotes the part that is wrong.
 absl::StatusOr<TensorSpec> ParseTensorSpec(absl::string_view text);
 
 // Whether a tensor can be made from it: a known dtype, sizes of at least 1, no more than 2^40

@@ -130,6 +130,7 @@ TEST(TorchScriptTest, DeclaredInputs_HaveTheirTypesAndRanges) {
   spec.inputs = {TensorSpec{.shape = {8}},
                  TensorSpec{.dtype = "int64", .shape = {50}, .low = -2, .high = 3},
                  TensorSpec{.dtype = "bool", .shape = {50}}, TensorSpec{.dtype = "bfloat16"}};
+  spec.target = TensorSpec{.shape = {50}};
   at::manual_seed(3);
   const Batch batch = LoadTorchScript(spec).value()->MakeBatch(4, at::kCPU);
   ASSERT_EQ(batch.inputs.size(), 4);
@@ -139,6 +140,8 @@ TEST(TorchScriptTest, DeclaredInputs_HaveTheirTypesAndRanges) {
   EXPECT_EQ(batch.inputs[2].scalar_type(), at::kBool);
   EXPECT_TRUE(batch.inputs[2].any().item<bool>());
   EXPECT_EQ(batch.inputs[3].scalar_type(), at::kBFloat16);
+  EXPECT_GE(batch.targets[0].min().item<double>(), 0);
+  EXPECT_LT(batch.targets[0].max().item<double>(), 1);
   EXPECT_EQ(batch.inputs[3].sizes(), (std::vector<int64_t>{4}));
 }
 
