@@ -57,4 +57,4 @@ def wait_until(condition, what, seconds=60):
     while not condition():
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds} s: {what}")
-        time.sleep(0.02)
+        time.sleep(0.02)  # house(sleep): another program's child tells nobody
