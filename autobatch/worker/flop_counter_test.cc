@@ -6,6 +6,7 @@
 #include <ATen/ops/conv_transpose2d.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/matmul.h>
+#include <ATen/ops/mm.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
@@ -60,6 +61,26 @@ TEST(FlopCounterTest, Products_UnderAutocast_AreNotCountedTwice) {
   EXPECT_EQ(counter.flops(), 2.0 * 6 * 3 * 5 * 2);
   at::conv2d(input, weight);
   EXPECT_EQ(counter.flops(), 2.0 * 6 * 3 * 5 * 2 + 2.0 * 4 * 36 * 2 * 27);
+}
+
+// Autocast catches the call, casts, and calls the same operator again.
+TEST(FlopCounterTest, Product_ThatAutocastCallsAgain_IsCountedOnce) {
+  const at::Tensor a = at::randn({6, 3});
+  const at::Tensor b = at::randn({3, 5});
+  const AutocastScope autocast(c10::DeviceType::CPU, Precision::kAmpBf16);
+  const FlopCounter counter;
+  at::mm(a, b);
+  EXPECT_EQ(counter.flops(), 2.0 * 6 * 3 * 5);
+}
+
+// Traced TorchScript models call it by this name.
+TEST(FlopCounterTest, Convolution_ByItsInnerName_IsCounted) {
+  const at::Tensor input = at::randn({1, 3, 8, 8});
+  const at::Tensor weight = at::randn({2, 3, 3, 3});
+  const FlopCounter counter;
+  at::_convolution(input, weight, {}, {1, 1}, {0, 0}, {1, 1}, false, {0, 0}, 1, false, false, true,
+                   true);
+  EXPECT_EQ(counter.flops(), 2.0 * 36 * 2 * 27);
 }
 
 TEST(FlopCounterTest, Attention_Fused_CountsBothProducts) {

@@ -23,8 +23,6 @@ class GradScaler {
   // Halves the scale after an overflow, doubles it after 2000 steps without.
   void Update();
 
-  double scale() const { return scale_.item<double>(); }
-
  private:
   at::Tensor scale_;
   at::Tensor growth_tracker_;

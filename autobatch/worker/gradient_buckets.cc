@@ -25,7 +25,7 @@ GradientBuckets::GradientBuckets(const std::vector<at::Tensor>& parameters) {
     }
     open.push_back(*it);
     open_bytes += static_cast<int64_t>(it->nbytes());
-    if (open_bytes >= (buckets_.empty() ? kFirstBucketBytes : kBucketBytes)) {
+    if (open_bytes >= (views_.empty() ? kFirstBucketBytes : kBucketBytes)) {
       CloseBucket(open);
       open_bytes = 0;
     }
@@ -44,7 +44,6 @@ void GradientBuckets::CloseBucket(std::vector<at::Tensor>& parameters) {
     views_.push_back(bucket.narrow(0, offset, parameter.numel()).view(parameter.sizes()));
     offset += parameter.numel();
   }
-  buckets_.push_back(bucket);
   parameters.clear();
 }
 
@@ -56,12 +55,6 @@ void GradientBuckets::CopyThrough() {
     views_[i].copy_(gradient);
     gradient.copy_(views_[i]);
   }
-}
-
-int64_t GradientBuckets::bytes() const {
-  int64_t bytes = 0;
-  for (const at::Tensor& bucket : buckets_) bytes += static_cast<int64_t>(bucket.nbytes());
-  return bytes;
 }
 
 }  // namespace autobatch

@@ -3,7 +3,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
 #include <vector>
 
 namespace autobatch {
@@ -19,14 +18,10 @@ class GradientBuckets {
   // Copies every gradient into its bucket and back, as the reduction's two ends do.
   void CopyThrough();
 
-  int64_t bytes() const;
-  int64_t size() const { return static_cast<int64_t>(buckets_.size()); }
-
  private:
   void CloseBucket(std::vector<at::Tensor>& parameters);
 
-  std::vector<at::Tensor> buckets_;
-  // Parallel: each parameter, and its place in a bucket.
+  // Parallel: each parameter, and its place in a bucket, which lives as long as its views.
   std::vector<at::Tensor> parameters_;
   std::vector<at::Tensor> views_;
 };

@@ -2,6 +2,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/allclose.h>
 #include <ATen/ops/equal.h>
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
@@ -108,6 +109,18 @@ TEST_F(TrainingStepTest, Gradients_OfAccumulatedMicroSteps_AreTheMean) {
   const double once = gradient(1);
   EXPECT_GT(once, 0);
   EXPECT_NEAR(gradient(3), once, once * 1e-3);
+}
+
+TEST_F(TrainingStepTest, Gradients_ThroughBuckets_StayWhatTheyWere) {
+  workload_.mutate = [&](at::Tensor) { return workload_.Parameters()[0]; };
+  TrainingStep step(workload_, *memory_,
+                    {.optimizer = OptimizerKind::kSgd, .gradient_buckets = true},
+                    [](TrialPhase) {});
+  const at::Tensor weight = workload_.Parameters()[0].detach().clone();
+  step.Run(kWidth);
+  // Of the mean square of the weights.
+  const at::Tensor expected = weight * (2.0 / static_cast<double>(weight.numel()));
+  EXPECT_TRUE(at::allclose(workload_.Parameters()[0].grad(), expected, 1e-4, 1e-12));
 }
 
 TEST_F(TrainingStepTest, ZeroGrad_Zero_KeepsTheGradientsThroughForward) {

@@ -94,7 +94,7 @@ class Worker {
       if (reply->type == type) return *reply;
       if (reply->type == ReplyType::kStep) ++steps;
       if (reply->type == ReplyType::kPhase) ++phases;
-      if (reply->type == ReplyType::kResult) {
+      if (reply->type == ReplyType::kResult || reply->type == ReplyType::kHello) {
         ADD_FAILURE() << *line;
         return {};
       }
