@@ -6,9 +6,9 @@ import signal
 import subprocess
 import unittest
 
-from tests.e2e.programs import PROBE, SMALL, alive, descendants, probe, scratch, wait_until
+from tests.e2e.programs import PROBE, alive, descendants, probe, scratch, small, wait_until
 
-LONG = [*SMALL, "--memory-limit", "2GiB", "--no-cache", "--time-limit", "250s"]
+LONG = [*small(), "--memory-limit", "2GiB", "--no-cache", "--time-limit", "250s"]
 
 
 class UsageTest(unittest.TestCase):
@@ -43,14 +43,14 @@ class UsageTest(unittest.TestCase):
 
 class LimitTest(unittest.TestCase):
     def test_nothing_fits_is_4_and_says_need_and_budget(self):
-        run = probe(*SMALL, "--memory-limit", "300MiB", "--no-cache", "--format", "json")
+        run = probe(*small(), "--memory-limit", "300MiB", "--no-cache", "--format", "json")
         self.assertEqual(run.returncode, 4, run.stderr)
         [device] = json.loads(run.stdout)["devices"]
         self.assertEqual(device["failure"]["kind"], "out_of_memory")
         self.assertIn("budget", device["failure"]["message"])
 
     def test_no_env_line_without_a_safe_batch(self):
-        run = probe(*SMALL, "--memory-limit", "300MiB", "--no-cache", "--format", "env", "--quiet")
+        run = probe(*small(), "--memory-limit", "300MiB", "--no-cache", "--format", "env", "--quiet")
         self.assertEqual(run.returncode, 4, run.stderr)
         self.assertEqual(run.stdout, "")
 
@@ -70,7 +70,7 @@ class LimitTest(unittest.TestCase):
 
 
 class OutputTest(unittest.TestCase):
-    TINY = [*SMALL, "--memory-limit", "600MiB", "--max-batch", "2", "--no-cache"]
+    TINY = [*small(), "--memory-limit", "600MiB", "--max-batch", "2", "--no-cache"]
 
     def test_full_disk_is_named_and_the_answer_still_printed(self):
         run = probe(*self.TINY, "--json", "/dev/full")
@@ -87,72 +87,73 @@ class OutputTest(unittest.TestCase):
         self.assertIn("stdout", run.stderr)
 
     def test_read_only_cache_is_a_warning(self):
-        run = probe(*SMALL, "--memory-limit", "600MiB", "--max-batch", "2", "--cache-dir",
+        run = probe(*small(), "--memory-limit", "600MiB", "--max-batch", "2", "--cache-dir",
                     "/proc/nowhere", "--format", "json")
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("/proc/nowhere", " ".join(json.loads(run.stdout)["devices"][0]["warnings"]))
 
 
 class SignalTest(unittest.TestCase):
-    def start(self):
-        return subprocess.Popen([PROBE, *LONG], text=True, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, start_new_session=True)
+    def start(self, trials):
+        """A probe that has ended so many trials, what it said, and the processes below it."""
+        run = subprocess.Popen([PROBE, *LONG], text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(run.communicate)
+        self.addCleanup(run.kill)
+        said = self.read_until(run, " batch ") if trials > 0 else run.stderr.readline()
+        for _ in range(trials - 1):
+            said += self.read_until(run, " batch ")
+        return run, said, descendants(run.pid)
 
-    def end_after(self, lines, number):
-        """Sends a signal once stderr has shown a line that begins like one of a trial."""
-        run = self.start()
-        seen = []
-        while sum(" batch " in line for line in seen) < lines:
+    def read_until(self, run, words):
+        """What stderr says up to the line with these words."""
+        said = ""
+        while True:
             line = run.stderr.readline()
-            self.assertNotEqual(line, "", "".join(seen))
-            seen.append(line)
-        below = descendants(run.pid)
-        self.assertTrue(below)
-        run.send_signal(number)
-        stdout, stderr = run.communicate(timeout=30)
-        for pid in below:
+            self.assertNotEqual(line, "", f"the probe ended without {words!r}: {said}")
+            said += line
+            if words in line:
+                return said
+
+    def assert_gone(self, pids):
+        for pid in pids:
             wait_until(lambda: not alive(pid), f"process {pid} is gone")
-        return run.returncode, stdout, "".join(seen) + stderr
 
     def test_ctrl_c_prints_what_there_is_and_leaves_nothing(self):
-        code, stdout, stderr = self.end_after(2, signal.SIGINT)
-        self.assertEqual(code, 130, stderr)
+        run, said, below = self.start(trials=2)
+        self.assertTrue(below)
+        run.send_signal(signal.SIGINT)
+        stdout, stderr = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 130, said + stderr)
         self.assertIn("cpu", stdout)
+        self.assert_gone(below)
 
     def test_sigterm_has_its_own_code(self):
-        code, _, stderr = self.end_after(1, signal.SIGTERM)
-        self.assertEqual(code, 143, stderr)
+        run, said, below = self.start(trials=1)
+        run.send_signal(signal.SIGTERM)
+        _, stderr = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 143, said + stderr)
+        self.assert_gone(below)
 
     def test_ctrl_c_before_the_first_trial(self):
-        run = self.start()
-        run.stderr.readline()
+        run, _, _ = self.start(trials=0)
         run.send_signal(signal.SIGINT)
-        run.communicate(timeout=30)
+        run.communicate(timeout=60)
         self.assertEqual(run.returncode, 130)
 
     def test_killed_parent_leaves_no_child(self):
-        run = self.start()
-        while " batch " not in run.stderr.readline():
-            pass
-        below = descendants(run.pid)
+        run, _, below = self.start(trials=1)
         self.assertGreaterEqual(len(below), 2, "the guard and the worker")
         run.kill()
-        run.communicate(timeout=30)
-        for pid in below:
-            wait_until(lambda: not alive(pid), f"process {pid} is gone")
+        run.communicate(timeout=60)
+        self.assert_gone(below)
 
-    def test_killed_worker_is_a_failure_with_a_name_not_the_end(self):
-        run = self.start()
-        while " batch " not in run.stderr.readline():
-            pass
-        wait_until(lambda: descendants(run.pid), "a child")
-        os.kill(descendants(run.pid)[-1], signal.SIGKILL)
-        line = ""
-        while "killed" not in line.lower():
-            line = run.stderr.readline()
-            self.assertNotEqual(line, "")
+    def test_killed_worker_is_a_failure_with_a_name(self):
+        run, _, below = self.start(trials=1)
+        os.kill(below[-1], signal.SIGKILL)
+        self.read_until(run, "killed")
         run.send_signal(signal.SIGINT)
-        run.communicate(timeout=30)
+        run.communicate(timeout=60)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,13 @@ import json
 import subprocess
 import unittest
 
-from tests.e2e.programs import SMALL, probe, scratch
+from tests.e2e.programs import probe, scratch, small
 
 
 class ProbeTest(unittest.TestCase):
     def test_cpu_gets_a_batch_that_ran_under_its_budget(self):
         page = scratch() / "report.html"
-        run = probe(*SMALL, "--memory-limit", "600MiB", "--max-batch", "64", "--no-cache",
+        run = probe(*small(), "--memory-limit", "600MiB", "--max-batch", "64", "--no-cache",
                     "--json", "-", "--html", str(page))
         self.assertEqual(run.returncode, 0, run.stderr)
         report = json.loads(run.stdout)
@@ -37,8 +37,8 @@ class ProbeTest(unittest.TestCase):
         self.assertIn("confirm batch", run.stderr)
 
     def test_memory_is_what_bounds_a_small_budget(self):
-        run = probe(*SMALL, "--memory-limit", "520MiB", "--headroom", "64MiB", "--no-cache",
-                    "--time-limit", "200s", "--image-size", "96", "--format", "json")
+        run = probe(*small(128), "--memory-limit", "520MiB", "--headroom", "64MiB", "--no-cache",
+                    "--time-limit", "200s", "--format", "json")
         self.assertEqual(run.returncode, 0, run.stderr)
         [device] = json.loads(run.stdout)["devices"]
         self.assertEqual(device["bound"], "memory", run.stderr)
@@ -46,7 +46,7 @@ class ProbeTest(unittest.TestCase):
         self.assertEqual(device["budget_bytes"], (520 - 64) << 20)
 
     def test_env_lines_are_what_a_shell_evals(self):
-        run = probe(*SMALL, "--memory-limit", "600MiB", "--max-batch", "4", "--no-cache",
+        run = probe(*small(), "--memory-limit", "600MiB", "--max-batch", "4", "--no-cache",
                     "--format", "env", "--quiet")
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(run.stderr, "")
@@ -55,14 +55,14 @@ class ProbeTest(unittest.TestCase):
         self.assertEqual(shell.stdout, "4\n")
 
     def test_multiple_of_rounds_down_and_confirms_that(self):
-        run = probe(*SMALL, "--memory-limit", "600MiB", "--max-batch", "13", "--multiple-of", "8",
+        run = probe(*small(), "--memory-limit", "600MiB", "--max-batch", "13", "--multiple-of", "8",
                     "--no-cache", "--format", "json")
         [device] = json.loads(run.stdout)["devices"]
         self.assertEqual(device["confirmed_batch"], 8)
 
     def test_second_probe_verifies_with_one_trial_and_a_damaged_entry_is_replaced(self):
         cache = scratch() / "cache"
-        arguments = [*SMALL, "--memory-limit", "600MiB", "--max-batch", "6", "--format", "json",
+        arguments = [*small(), "--memory-limit", "600MiB", "--max-batch", "6", "--format", "json",
                      "--cache-dir", str(cache)]
         first = json.loads(probe(*arguments).stdout)["devices"][0]
         second = json.loads(probe(*arguments).stdout)["devices"][0]
@@ -80,7 +80,7 @@ class ProbeTest(unittest.TestCase):
 
     def test_every_strategy_answers(self):
         for strategy in ["yolov5", "ultralytics", "ultralytics-8.4"]:
-            run = probe(*SMALL, "--memory-limit", "1GiB", "--strategy", strategy, "--no-cache",
+            run = probe(*small(128), "--memory-limit", "1GiB", "--strategy", strategy, "--no-cache",
                         "--format", "json")
             self.assertEqual(run.returncode, 0, run.stderr)
             [device] = json.loads(run.stdout)["devices"]

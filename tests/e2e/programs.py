@@ -7,8 +7,10 @@ import time
 
 PROBE = os.path.abspath("tools/probe")
 
-# A step of a few milliseconds on the CPU.
-SMALL = ["--workload", "resnet18", "--image-size", "32", "--device", "cpu"]
+
+def small(pixels=64):
+    """Arguments of a probe whose steps take milliseconds on the CPU."""
+    return ["--workload", "resnet18", "--image-size", str(pixels), "--device", "cpu"]
 
 
 def scratch():
