@@ -1,5 +1,7 @@
 // The probe of one node: the largest batch that a training step can safely take, on every device.
 
+#include <cerrno>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -145,6 +147,16 @@ NodeReport Probe(const CommandLine& line, const Node& node, SignalWatcher& signa
   return report;
 }
 
+// A file that is not there is the command line's mistake: nothing need run to see it.
+absl::Status CheckWorkloadFile(const WorkloadSpec& workload) {
+  if (workload.kind != WorkloadKind::kTorchScript ||
+      access(workload.name.c_str(), R_OK) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("--workload: cannot read the TorchScript file '",
+                                                 workload.name, "': ", std::strerror(errno)));
+}
+
 int Main(int argc, char** argv) {
   SignalWatcher signals;
   const std::vector<std::string> arguments(argv + 1, argv + argc);
@@ -154,6 +166,8 @@ int Main(int argc, char** argv) {
     const absl::Status written = WriteAll(STDOUT_FILENO, line->print_and_exit, "stdout");
     return written.ok() ? kExitOk : Complain(written, kExitInternal);
   }
+  const absl::Status readable = CheckWorkloadFile(line->probe.workload);
+  if (!readable.ok()) return Complain(readable, kExitUsage);
   InitLog(argv[0], line->verbose);
 
   const absl::StatusOr<Node> node = Describe(line->probe);

@@ -249,8 +249,9 @@ void Search::TakeFailure(const Observation& observation, const Failure& failure)
     warn("was cached, and does not run any more");
     return;
   }
-  if (failure.kind == FailureKind::kModelError && trial.batch == 1 && first_batch_ == 1 &&
-      rule_.Ceil(2) != INT64_MAX && bracket_.ran().empty()) {
+  if (failure.kind == FailureKind::kModelError && failure.phase != TrialPhase::kLoad &&
+      trial.batch == 1 && first_batch_ == 1 && rule_.Ceil(2) != INT64_MAX &&
+      bracket_.ran().empty()) {
     // Batch norm has no variance over one sample. If 2 fails too, this is the failure to name.
     first_batch_ = 2;
     first_failure_ = failure;

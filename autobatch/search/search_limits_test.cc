@@ -338,6 +338,17 @@ TEST(SearchFirstTest, ModelErrorAtOneOnly_IsWarnedOf) {
   EXPECT_THAT(Warnings(search), HasSubstr("a batch of 1 does not run: batch norm"));
 }
 
+TEST(SearchFirstTest, ModelErrorWhileLoading_IsNotTriedAgain) {
+  FakeCurve::Options curve = Line();
+  curve.meddle = [](Observation& observation, int64_t) {
+    observation.failure = Failure{
+        .kind = FailureKind::kModelError, .message = "no such file", .phase = TrialPhase::kLoad};
+  };
+  const Search search = Finish(Plain(), curve);
+  EXPECT_EQ(search.observations().size(), 1);
+  EXPECT_THAT(search.outcome().failure->message, HasSubstr("no such file"));
+}
+
 TEST(SearchCacheTest, CachedBatchRuns_OneTrialAnswers) {
   SearchOptions options = Plain();
   options.cached_batch = 60;

@@ -2,8 +2,8 @@
 
 import os
 import pathlib
+import select
 import subprocess
-import time
 
 PROBE = os.path.abspath("tools/probe")
 
@@ -45,18 +45,16 @@ def descendants(pid):
     return found
 
 
-def alive(pid):
-    """Whether a process runs (a zombie does not)."""
+def wait_until_gone(pid, seconds=60):
+    """Waits for the end of a process that need not be our child."""
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_until(condition, what, seconds=60):
-    """Polls, since nothing tells us when a process of somebody else's is gone."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds} s: {what}")
-        time.sleep(0.02)  # house(sleep): another program's child tells nobody
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        if not poll.poll(seconds * 1000):
+            raise AssertionError(f"process {pid} still runs after {seconds} s")
+    finally:
+        os.close(handle)
