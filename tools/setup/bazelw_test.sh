@@ -7,7 +7,8 @@ bazelw=$PWD/bazelw
 failures=0
 
 # What the fakes do. MACHINE is one case's folder; files in it switch faults on:
-#   no-network, bad-hash, disk-full, gate (a fifo: pip's first download waits on it)
+#   no-network, bad-hash, disk-full, small-disk, gate (a fifo: each call of pip waits on it)
+# shellcheck disable=SC2016  # the fakes expand their text, not this script
 make_machine() {
   MACHINE=$(mktemp -d "$TEST_TMPDIR/machine.XXXX")
   export MACHINE HOME=$MACHINE/home
