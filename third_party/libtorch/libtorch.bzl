@@ -1,4 +1,4 @@
-"""LibTorch with its CUDA and NCCL headers, from $LIBTORCH_DIR or the per-user cache that bazelw fills.
+"""LibTorch with its CUDA, cuDNN and NCCL headers, from $LIBTORCH_DIR or the per-user cache that bazelw fills.
 
 LIBTORCH_DIR may be a pip target folder (or site-packages), the torch folder in it, or an unpacked
 libtorch zip; the zip brings no CUDA headers, which then come from $CUDA_HOME or /usr/local/cuda. What
@@ -104,6 +104,11 @@ def _libtorch_repository_impl(rctx):
     rctx.symlink(cuda_include, "cuda_include")
     if nccl_include:
         rctx.symlink(nccl_include, "nccl_include")
+    nvidia = _nvidia_folder(torch)
+    for library in ["cudnn", "cusparselt"]:
+        if nvidia and _below(nvidia, library, "include").exists:
+            rctx.symlink(_below(nvidia, library, "include"), library + "_include")
+    rctx.symlink(torch.get_child("lib"), "lib")
     rctx.template("BUILD.bazel", Label("//third_party/libtorch:libtorch.BUILD"), {
         "{HAVE_NCCL}": "1" if nccl_include else "0",
         "{LIB}": str(torch.get_child("lib").realpath),
