@@ -136,7 +136,8 @@ absl::StatusOr<DeviceResult> ProbeDevice(const ProbeSpec& spec, const Device& de
     if (parts.on_progress) {
       progress = [&](const Reply& reply) { parts.on_progress(*trial, reply); };
     }
-    const SteadyTime trial_deadline = std::min(deadline, Add(now, spec.trial_timeout));
+    const SteadyTime trial_deadline =
+        std::min(deadline, Add(now, std::min(spec.trial_timeout, search.TimeForNext())));
     AB_ASSIGN_OR_RETURN(Observation seen, parts.runner.Run(*trial, trial_deadline, progress));
     if (parts.on_trial) parts.on_trial(seen);
     const bool cancelled = seen.failure.has_value() && seen.failure->kind == FailureKind::kCancelled;

@@ -104,6 +104,10 @@ class Search {
   // after each.
   void SetTimeLeft(absl::Duration time_left);
 
+  // How long the next trial may run before it is to be ended as timed out; infinite without SetTimeLeft.
+  // What it leaves is for confirming what has run so far.
+  absl::Duration TimeForNext() const;
+
   // Ends the search from outside (time, Ctrl-C): kPartial with what was confirmed, else kFailed.
   void Stop(Failure why);
 
@@ -153,6 +157,8 @@ class Search {
   int64_t KneeBatch() const;
   // Proposes it, or the most for which time is left.
   void FitIntoTime(Choice choice);
+  absl::Duration Fallback(int64_t batch) const;
+  int64_t MostInTime(const TrialSpec& confirm) const;
   TrialSpec Spec(TrialPurpose purpose, int64_t batch) const;
   void Propose(TrialPurpose purpose, int64_t batch);
   BatchBound Bound(int64_t confirmed) const;

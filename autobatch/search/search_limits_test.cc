@@ -48,12 +48,18 @@ Search Finish(const SearchOptions& options, FakeCurve::Options curve) {
   return Finish(options, fake);
 }
 
-// With a clock: every trial takes what it says.
+Failure Of(FailureKind kind) { return {.kind = kind, .message = "made up", .step = 2}; }
+
+// With a clock: every trial takes what it says, and is ended when its time is up.
 Search FinishWithin(absl::Duration time, const SearchOptions& options, FakeCurve& curve) {
   Search search = *Search::Create(options);
   search.SetTimeLeft(time);
   while (const std::optional<TrialSpec> trial = search.NextTrial()) {
-    const Observation observation = curve.Run(*trial);
+    Observation observation = curve.Run(*trial);
+    const double most_ms = absl::ToDoubleMilliseconds(search.TimeForNext());
+    if (observation.trial_ms > most_ms) {
+      observation = {.failure = Of(FailureKind::kTimeout), .trial_ms = most_ms};
+    }
     time -= absl::Milliseconds(observation.trial_ms);
     search.Observe(observation);
     search.SetTimeLeft(time);
@@ -447,6 +453,23 @@ TEST(SearchTimeTest, EveryTimeLimit_IsKeptAndUsed) {
     last = std::max(last, batch);
   }
   EXPECT_EQ(last, kFits);
+}
+
+TEST(SearchTimeTest, StepsBecomeSlower_WhatRanIsStillConfirmed) {
+  FakeCurve::Options options = Line();
+  options.ms_per_sample = 100;
+  int64_t largest = 0;
+  options.meddle = [&largest](Observation& observation, int64_t) {
+    // A busy node: every trial of more than before takes three times what was to be expected.
+    if (observation.trial.batch > largest && largest > 0) observation.trial_ms *= 3;
+    largest = std::max(largest, observation.trial.batch);
+  };
+  for (int seconds = 20; seconds <= 120; seconds += 20) {
+    largest = 0;
+    FakeCurve curve(options);
+    const Search search = FinishWithin(absl::Seconds(seconds), Plain(), curve);
+    EXPECT_TRUE(search.outcome().confirmed_batch.has_value()) << seconds << " s";
+  }
 }
 
 TEST(SearchTimeTest, NoTimeForAnyConfirmation_FailsWithTheReason) {

@@ -189,18 +189,40 @@ void Search::FitIntoTime(Choice choice) {
     if (choice.purpose == TrialPurpose::kExplore) {
       need += pace_.Estimate(trial).value_or(absl::ZeroDuration());
     }
-    if (need > *time_left_) {
-      // Not all of it: then at once the most that can still be confirmed.
-      const int64_t most = std::min(choice.batch, pace_.LargestWithin(confirm, *time_left_));
-      const int64_t batch = rule_.Floor(most);
+    if (need > *time_left_ - Fallback(choice.batch)) {
+      const int64_t batch = MostInTime(confirm);
       const int64_t confirmed = bracket_.confirmed().has_value() ? bracket_.confirmed()->batch : 0;
-      if (batch < confirmed + Width(confirmed)) {
-        return Stop(TimeIsUp());
-      }
+      if (batch < confirmed + Width(confirmed)) return Stop(TimeIsUp());
       return Propose(TrialPurpose::kConfirm, batch);
     }
   }
   next_ = trial;
+}
+
+// Until something is confirmed, a trial of more than what ran may fail, or take longer than expected:
+// it must leave the time to confirm what ran.
+absl::Duration Search::Fallback(int64_t batch) const {
+  const std::optional<Bracket::Ran> largest = bracket_.Largest();
+  if (bracket_.confirmed().has_value() || !largest.has_value() || batch <= largest->batch) {
+    return absl::ZeroDuration();
+  }
+  return pace_.Estimate(Spec(TrialPurpose::kConfirm, largest->batch))
+      .value_or(absl::ZeroDuration());
+}
+
+// The largest batch, up to that of `confirm`, that can still be confirmed; 0: none.
+int64_t Search::MostInTime(const TrialSpec& confirm) const {
+  int64_t most = pace_.LargestWithin(confirm, *time_left_ - Fallback(confirm.batch));
+  if (const std::optional<Bracket::Ran> largest = bracket_.Largest(); largest.has_value()) {
+    most = std::max(most, std::min(largest->batch, pace_.LargestWithin(confirm, *time_left_)));
+  }
+  return rule_.Floor(std::min(confirm.batch, most));
+}
+
+absl::Duration Search::TimeForNext() const {
+  if (!time_left_.has_value() || !next_.has_value()) return absl::InfiniteDuration();
+  const absl::Duration without = *time_left_ - Fallback(next_->batch);
+  return without > absl::ZeroDuration() ? without : *time_left_;
 }
 
 TrialSpec Search::Spec(TrialPurpose purpose, int64_t batch) const {
@@ -249,6 +271,9 @@ void Search::Finish() {
   outcome_.confirmed_batch = confirmed->batch;
   outcome_.confirming_observation = bracket_.confirmed_index();
   outcome_.bound = Bound(confirmed->batch);
+  if (outcome_.bound == BatchBound::kTimeLimit && time_left_.has_value()) {
+    outcome_.status = ResultStatus::kPartial;
+  }
   if (first_failure_.has_value()) {
     outcome_.warnings.push_back(
         absl::StrCat("a batch of 1 does not run: ", first_failure_->message,
