@@ -112,7 +112,7 @@ struct Observation {
   // Wall time of the whole trial, and the child's greatest resident host memory.
   double trial_ms = 0;
   std::optional<int64_t> host_peak_bytes;
-  // How it was observed: "worker", "driver".
+  // How it was observed: "worker", "python" (the helper in a script of one's own), "driver".
   std::string method;
   bool simulated = false;
 

@@ -20,6 +20,11 @@
 //   child -> parent   {"type":"hello", ...}  once after setup (model built, context exists);
 //                     then for each trial {"type":"phase", ...}, {"type":"step", ...} and one
 //                     {"type":"result", ...}
+//
+// Several processes of one command (the ranks of a data-parallel run) may speak on the same
+// descriptors. Each says hello and gives its own steps and result; its lines name its rank, and are
+// written whole (one write of PIPE_BUF bytes at most). None of them reads the requests away from
+// the others: they look at the pipe with tee(2).
 namespace autobatch {
 
 inline constexpr int64_t kProtocolVersion = 1;
@@ -55,6 +60,9 @@ BOOST_DESCRIBE_STRUCT(Hello, (), (protocol, pid, device_uuid, parameters))
 
 struct Reply {
   ReplyType type = ReplyType::kHello;
+  // Who speaks, and of how many; absent where there is one process.
+  std::optional<int64_t> rank;
+  std::optional<int64_t> world_size;
   std::optional<Hello> hello;
   // Entered now: so that a child that dies is known to have died there.
   std::optional<TrialPhase> phase;
@@ -62,7 +70,7 @@ struct Reply {
   // Whole; `steps` included.
   std::optional<Observation> result;
 };
-BOOST_DESCRIBE_STRUCT(Reply, (), (type, hello, phase, step, result))
+BOOST_DESCRIBE_STRUCT(Reply, (), (type, rank, world_size, hello, phase, step, result))
 
 // What `worker --describe` prints as one line: the libraries, and the devices as the CUDA driver
 // enumerates them for this process (its verdict on CUDA_VISIBLE_DEVICES).
