@@ -1,12 +1,12 @@
 // The probe of one node: the largest batch that a training step can safely take, on every device.
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -62,10 +62,10 @@ absl::StatusOr<Node> Describe(const ProbeSpec& spec) {
   request.cpu_memory_limit = spec.memory_limit_bytes;
   AB_ASSIGN_OR_RETURN(node.list, ListDevices(request, sources));
   AB_ASSIGN_OR_RETURN(node.programs, FindPrograms());
-  AB_ASSIGN_OR_RETURN(node.worker, DescribeWorker(node.programs, Add(Clock::Real().Now(),
-                                                                     kDescribeTimeout)));
-  AB_ASSIGN_OR_RETURN(node.list, ApplyVerdict(request, sources, std::move(node.list),
-                                              node.worker.devices));
+  AB_ASSIGN_OR_RETURN(node.worker,
+                      DescribeWorker(node.programs, Add(Clock::Real().Now(), kDescribeTimeout)));
+  AB_ASSIGN_OR_RETURN(node.list,
+                      ApplyVerdict(request, sources, std::move(node.list), node.worker.devices));
   return node;
 }
 
@@ -96,7 +96,8 @@ absl::StatusOr<std::string> Formatted(OutputFormat format, const NodeReport& rep
 // Writes everything asked for. An output that is lost does not keep back the others.
 absl::Status WriteOutputs(const CommandLine& line, const NodeReport& report) {
   absl::Status status;
-  if (!line.html_path.empty()) status.Update(WriteFileAtomically(line.html_path, HtmlReport(report)));
+  if (!line.html_path.empty())
+    status.Update(WriteFileAtomically(line.html_path, HtmlReport(report)));
   const bool json_on_stdout = line.json_path == "-";
   if (!line.json_path.empty() && !json_on_stdout) {
     status.Update(WriteFileAtomically(line.json_path, ToPrettyJson(report)));
@@ -149,8 +150,7 @@ NodeReport Probe(const CommandLine& line, const Node& node, SignalWatcher& signa
 
 // A file that is not there is the command line's mistake: nothing need run to see it.
 absl::Status CheckWorkloadFile(const WorkloadSpec& workload) {
-  if (workload.kind != WorkloadKind::kTorchScript ||
-      access(workload.name.c_str(), R_OK) == 0) {
+  if (workload.kind != WorkloadKind::kTorchScript || access(workload.name.c_str(), R_OK) == 0) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat("--workload: cannot read the TorchScript file '",
@@ -180,8 +180,8 @@ int Main(int argc, char** argv) {
   const NodeReport report = Probe(*line, *node, signals);
   const absl::Status written = WriteOutputs(*line, report);
   if (written.ok()) return static_cast<int>(report.exit_code);
-  return Complain(written, report.exit_code == kExitOk ? kExitInternal
-                                                       : static_cast<int>(report.exit_code));
+  return Complain(written,
+                  report.exit_code == kExitOk ? kExitInternal : static_cast<int>(report.exit_code));
 }
 
 }  // namespace

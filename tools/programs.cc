@@ -1,11 +1,11 @@
 #include "tools/programs.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
-
-#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An unpacked tarball keeps the programs in one folder; Bazel keeps them below NAME.runfiles and, in
-// bazel-bin, by their packages.
+// An unpacked tarball keeps the programs in one folder; Bazel keeps them below NAME.runfiles and,
+// in bazel-bin, by their packages.
 absl::StatusOr<std::string> Find(const fs::path& self, const std::string& package,
                                  const std::string& name) {
   const std::string label = absl::StrCat(package, "/", name);
@@ -30,8 +30,8 @@ absl::StatusOr<std::string> Find(const fs::path& self, const std::string& packag
     std::error_code ignored;
     if (fs::is_regular_file(place, ignored) && access(place.c_str(), X_OK) == 0) return place;
   }
-  return absl::FailedPreconditionError(absl::StrCat("cannot find the program '", name, "'; looked at ",
-                                          absl::StrJoin(places, ", ")));
+  return absl::FailedPreconditionError(absl::StrCat("cannot find the program '", name,
+                                                    "'; looked at ", absl::StrJoin(places, ", ")));
 }
 
 }  // namespace

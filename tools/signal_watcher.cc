@@ -1,10 +1,10 @@
 #include "tools/signal_watcher.h"
 
-#include <csignal>
-#include <utility>
-
 #include <pthread.h>
 #include <unistd.h>
+
+#include <csignal>
+#include <utility>
 
 namespace autobatch {
 namespace {

@@ -10,9 +10,9 @@
 
 namespace autobatch {
 
-// Turns SIGINT, SIGTERM and SIGHUP into a call on a thread of its own. To be made first thing in main:
-// it blocks the signals for every thread started later. SIGPIPE is ignored: a closed stdout is an
-// error of writing.
+// Turns SIGINT, SIGTERM and SIGHUP into a call on a thread of its own. To be made first thing in
+// main: it blocks the signals for every thread started later. SIGPIPE is ignored: a closed stdout
+// is an error of writing.
 //
 // Without a callback the first signal ends the program with 128 + its number; the second one always
 // does. Children do not outlive it.

@@ -1,9 +1,9 @@
 #include "tools/terminal.h"
 
-#include <utility>
-
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/files.h"

@@ -9,16 +9,16 @@
 
 namespace autobatch {
 
-// A path as the user meant it: relative to $BUILD_WORKING_DIRECTORY when `bazel run` set it, else to
-// the working directory.
+// A path as the user meant it: relative to $BUILD_WORKING_DIRECTORY when `bazel run` set it, else
+// to the working directory.
 std::string ResolveUserPath(absl::string_view path);
 
 // The whole file. NotFound, PermissionDenied or another code of errno; the message names the path.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
-// Writes a file of this content or leaves what was there: a temporary file beside it, flushed to the
-// disk, then renamed. Creates missing parent folders. The error names the path and the reason (disk
-// full, read-only). What is no regular file (/dev/full, a pipe) is written in place.
+// Writes a file of this content or leaves what was there: a temporary file beside it, flushed to
+// the disk, then renamed. Creates missing parent folders. The error names the path and the reason
+// (disk full, read-only). What is no regular file (/dev/full, a pipe) is written in place.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content);
 
 // Writes everything to a descriptor, over short writes and interruptions; `name` is for the error.

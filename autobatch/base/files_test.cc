@@ -1,9 +1,9 @@
 #include "autobatch/base/files.h"
 
+#include <gmock/gmock.h>
+
 #include <cstdlib>
 #include <filesystem>
-
-#include <gmock/gmock.h>
 
 #include "absl/strings/str_cat.h"
 

@@ -44,9 +44,10 @@ std::string Nearest(absl::string_view name, std::span<const std::string> valid) 
 absl::Status UnknownName(absl::string_view what, absl::string_view name,
                          std::span<const std::string> valid) {
   const std::string nearest = Nearest(name, valid);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown ", what, " '", name, "'", nearest.empty() ? "" : absl::StrCat("; did you mean '", nearest, "'?"),
-      nearest.empty() ? "; valid: " : " Valid: ", absl::StrJoin(valid, ", ")));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown ", what, " '", name, "'",
+                   nearest.empty() ? "" : absl::StrCat("; did you mean '", nearest, "'?"),
+                   nearest.empty() ? "; valid: " : " Valid: ", absl::StrJoin(valid, ", ")));
 }
 
 }  // namespace autobatch

@@ -1,8 +1,8 @@
 #include "autobatch/base/nearest.h"
 
-#include <vector>
-
 #include <gmock/gmock.h>
+
+#include <vector>
 
 namespace autobatch {
 namespace {

@@ -7,11 +7,11 @@
 #include "absl/status/statusor.h"
 
 // Returns from the enclosing function with the status of `expression` unless it is OK.
-#define AB_RETURN_IF_ERROR(expression)                     \
-  do {                                                     \
+#define AB_RETURN_IF_ERROR(expression)                              \
+  do {                                                              \
     if (absl::Status ab_status_ = (expression); !ab_status_.ok()) { \
-      return ab_status_;                                   \
-    }                                                      \
+      return ab_status_;                                            \
+    }                                                               \
   } while (false)
 
 #define AB_STATUS_CONCAT_INNER_(a, b) a##b

@@ -19,9 +19,9 @@ struct Unit {
 constexpr double kTiB = 1024.0 * kGiB;
 
 constexpr Unit kUnits[] = {
-    {"", 1},        {"b", 1},       {"kib", kKiB}, {"k", kKiB}, {"kb", 1e3},
-    {"mib", kMiB},  {"m", kMiB},    {"mb", 1e6},   {"gib", kGiB}, {"g", kGiB},
-    {"gb", 1e9},    {"tib", kTiB},  {"t", kTiB},   {"tb", 1e12},
+    {"", 1},       {"b", 1},      {"kib", kKiB}, {"k", kKiB},   {"kb", 1e3},
+    {"mib", kMiB}, {"m", kMiB},   {"mb", 1e6},   {"gib", kGiB}, {"g", kGiB},
+    {"gb", 1e9},   {"tib", kTiB}, {"t", kTiB},   {"tb", 1e12},
 };
 
 }  // namespace

@@ -24,7 +24,8 @@ constexpr double kStrides[] = {8, 16, 32};
 // Runs the sizes that an estimator asks for, and keeps what came of them.
 class Profiler {
  public:
-  Profiler(const AutoBatchModel& model, Strategy estimator) : model_(model), estimator_(estimator) {}
+  Profiler(const AutoBatchModel& model, Strategy estimator)
+      : model_(model), estimator_(estimator) {}
 
   Profile Run(const ProfileRequest& request) {
     WorkloadSpec workload = model_.workload;
@@ -75,8 +76,8 @@ class Profiler {
   std::vector<Observation> TakeObservations() { return std::move(observations_); }
 
  private:
-  // The package's own number. Reserved bytes only grow within a trial, so that their peak is what is
-  // held after the last step. 8.3 adds predictions that it makes up: our step ran the real loss.
+  // The package's own number. Reserved bytes only grow within a trial, so that their peak is what
+  // is held after the last step. 8.3 adds predictions that it makes up: our step ran the real loss.
   double MemoryOf(const Observation& seen, const ProfileRequest& request) const {
     const int64_t reserved = seen.PeakReserved();
     switch (estimator_) {
@@ -135,59 +136,61 @@ SeedAnswer NoEstimator(Strategy strategy) {
 AutoBatchAnswer AutoBatch(const AutoBatchModel& model, const AutoBatchArguments& arguments) {
   return Answer(model, arguments.estimator,
                 [&](const SeedReadings& readings, ProfileFunction profile) -> SeedAnswer {
-    switch (arguments.estimator) {
-      case Strategy::kYolov5: {
-        Yolov5Options options{.image_size = arguments.imgsz, .default_batch = arguments.batch_size};
-        options.fraction = arguments.fraction.value_or(options.fraction);
-        return Yolov5AutoBatch(options, readings, profile);
-      }
-      case Strategy::kUltralytics: {
-        UltralyticsOptions options{.image_size = arguments.imgsz,
-                                   .default_batch = arguments.batch_size,
-                                   .max_num_obj = arguments.max_num_obj};
-        options.fraction = arguments.fraction.value_or(options.fraction);
-        return UltralyticsAutoBatch(options, readings, profile);
-      }
-      case Strategy::kUltralytics84: {
-        Ultralytics84Options options{.image_size = arguments.imgsz,
-                                     .default_batch = arguments.batch_size,
-                                     .max_num_obj = arguments.max_num_obj,
-                                     .dataset_size = arguments.dataset_size};
-        options.fraction = arguments.fraction.value_or(options.fraction);
-        return Ultralytics84AutoBatch(options, readings, profile);
-      }
-      case Strategy::kConfirm:
-        break;
-    }
-    return NoEstimator(arguments.estimator);
-  });
+                  switch (arguments.estimator) {
+                    case Strategy::kYolov5: {
+                      Yolov5Options options{.image_size = arguments.imgsz,
+                                            .default_batch = arguments.batch_size};
+                      options.fraction = arguments.fraction.value_or(options.fraction);
+                      return Yolov5AutoBatch(options, readings, profile);
+                    }
+                    case Strategy::kUltralytics: {
+                      UltralyticsOptions options{.image_size = arguments.imgsz,
+                                                 .default_batch = arguments.batch_size,
+                                                 .max_num_obj = arguments.max_num_obj};
+                      options.fraction = arguments.fraction.value_or(options.fraction);
+                      return UltralyticsAutoBatch(options, readings, profile);
+                    }
+                    case Strategy::kUltralytics84: {
+                      Ultralytics84Options options{.image_size = arguments.imgsz,
+                                                   .default_batch = arguments.batch_size,
+                                                   .max_num_obj = arguments.max_num_obj,
+                                                   .dataset_size = arguments.dataset_size};
+                      options.fraction = arguments.fraction.value_or(options.fraction);
+                      return Ultralytics84AutoBatch(options, readings, profile);
+                    }
+                    case Strategy::kConfirm:
+                      break;
+                  }
+                  return NoEstimator(arguments.estimator);
+                });
 }
 
 AutoBatchAnswer CheckTrainBatchSize(const AutoBatchModel& model,
                                     const CheckTrainBatchSizeArguments& arguments) {
-  return Answer(model, arguments.estimator,
-                [&](const SeedReadings& readings, ProfileFunction profile) -> SeedAnswer {
-    switch (arguments.estimator) {
-      case Strategy::kYolov5:
-        return Yolov5CheckTrainBatchSize(arguments.imgsz, arguments.amp, readings, profile);
-      case Strategy::kUltralytics:
-        return UltralyticsCheckTrainBatchSize({.image_size = arguments.imgsz,
-                                               .amp = arguments.amp,
-                                               .batch = arguments.batch,
-                                               .max_num_obj = arguments.max_num_obj},
-                                              readings, profile);
-      case Strategy::kUltralytics84:
-        return Ultralytics84CheckTrainBatchSize({.image_size = arguments.imgsz,
-                                                 .amp = arguments.amp,
-                                                 .batch = arguments.batch,
-                                                 .max_num_obj = arguments.max_num_obj,
-                                                 .dataset_size = arguments.dataset_size},
-                                                readings, profile);
-      case Strategy::kConfirm:
-        break;
-    }
-    return NoEstimator(arguments.estimator);
-  });
+  return Answer(
+      model, arguments.estimator,
+      [&](const SeedReadings& readings, ProfileFunction profile) -> SeedAnswer {
+        switch (arguments.estimator) {
+          case Strategy::kYolov5:
+            return Yolov5CheckTrainBatchSize(arguments.imgsz, arguments.amp, readings, profile);
+          case Strategy::kUltralytics:
+            return UltralyticsCheckTrainBatchSize({.image_size = arguments.imgsz,
+                                                   .amp = arguments.amp,
+                                                   .batch = arguments.batch,
+                                                   .max_num_obj = arguments.max_num_obj},
+                                                  readings, profile);
+          case Strategy::kUltralytics84:
+            return Ultralytics84CheckTrainBatchSize({.image_size = arguments.imgsz,
+                                                     .amp = arguments.amp,
+                                                     .batch = arguments.batch,
+                                                     .max_num_obj = arguments.max_num_obj,
+                                                     .dataset_size = arguments.dataset_size},
+                                                    readings, profile);
+          case Strategy::kConfirm:
+            break;
+        }
+        return NoEstimator(arguments.estimator);
+      });
 }
 
 Device DeviceAsAccelerator(Device device) {

@@ -42,8 +42,9 @@ struct AutoBatchAnswer {
   std::vector<Observation> observations;
 };
 
-// The originals' `autobatch(model, imgsz=640, fraction=0.6, batch_size=16, max_num_obj=1)` over real
-// trials of `model`. `estimator` says which one; kConfirm is not one of them (InvalidArgument).
+// The originals' `autobatch(model, imgsz=640, fraction=0.6, batch_size=16, max_num_obj=1)` over
+// real trials of `model`. `estimator` says which one; kConfirm is not one of them
+// (InvalidArgument).
 struct AutoBatchArguments {
   Strategy estimator = Strategy::kUltralytics;
   int64_t imgsz = 640;
@@ -69,8 +70,8 @@ struct CheckTrainBatchSizeArguments {
 AutoBatchAnswer CheckTrainBatchSize(const AutoBatchModel& model,
                                     const CheckTrainBatchSizeArguments& arguments);
 
-// The CPU with its hard memory budget, under an address that the estimators profile like a GPU's. The
-// originals know no such device and answer "cpu" with their default.
+// The CPU with its hard memory budget, under an address that the estimators profile like a GPU's.
+// The originals know no such device and answer "cpu" with their default.
 Device DeviceAsAccelerator(Device device);
 
 }  // namespace autobatch

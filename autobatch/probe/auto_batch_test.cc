@@ -122,15 +122,15 @@ TEST(EstimateDeviceTest, WithoutConfirm_IsMarkedEstimated) {
 }
 
 TEST(EstimateDeviceTest, ConfirmedEstimate_RanAsItIs) {
-  const DeviceResult result = Estimate(
-      {.strategy = Strategy::kUltralytics84, .confirm_estimate = true, .fraction = 0.5});
+  const DeviceResult result =
+      Estimate({.strategy = Strategy::kUltralytics84, .confirm_estimate = true, .fraction = 0.5});
   EXPECT_EQ(result.status, ResultStatus::kConfirmed);
   EXPECT_EQ(result.confirmed_batch, result.estimated_batch);
 }
 
 TEST(EstimateDeviceTest, EstimateThatDoesNotFit_IsReplacedByWhatRuns) {
-  const DeviceResult result = Estimate(
-      {.strategy = Strategy::kUltralytics84, .confirm_estimate = true, .fraction = 1.0});
+  const DeviceResult result =
+      Estimate({.strategy = Strategy::kUltralytics84, .confirm_estimate = true, .fraction = 1.0});
   EXPECT_EQ(result.status, ResultStatus::kConfirmed);
   EXPECT_LT(*result.confirmed_batch, *result.estimated_batch);
   EXPECT_FALSE(result.warnings.empty());

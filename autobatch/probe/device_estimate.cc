@@ -77,8 +77,8 @@ absl::StatusOr<DeviceResult> EstimateDevice(const ProbeSpec& spec, const Device&
                                             FirstGuess{.batch = confirm.max_batch}, parts));
     result.strategy = spec.strategy;
     if (result.confirmed_batch.has_value() && *result.confirmed_batch < *answer.batch) {
-      result.warnings.push_back(absl::StrCat("the estimate of ", *answer.batch,
-                                             " did not run; ", *result.confirmed_batch, " did"));
+      result.warnings.push_back(absl::StrCat("the estimate of ", *answer.batch, " did not run; ",
+                                             *result.confirmed_batch, " did"));
     }
   } else if (answer.batch.ok()) {
     result.status = ResultStatus::kEstimated;

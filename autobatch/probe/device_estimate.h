@@ -13,9 +13,10 @@
 
 namespace autobatch {
 
-// Asks the seed estimator that `spec` names, over real trials. Its answer is `estimated_batch`, which
-// nothing has run; with `spec.confirm_estimate` the confirming trial follows, and, should it fail, the
-// search for what does run below it. `parts.runner` runs the whole search, profile included.
+// Asks the seed estimator that `spec` names, over real trials. Its answer is `estimated_batch`,
+// which nothing has run; with `spec.confirm_estimate` the confirming trial follows, and, should it
+// fail, the search for what does run below it. `parts.runner` runs the whole search, profile
+// included.
 absl::StatusOr<DeviceResult> EstimateDevice(const ProbeSpec& spec, const Device& device,
                                             int64_t devices, const DeviceProbeParts& parts);
 

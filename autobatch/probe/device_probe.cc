@@ -60,7 +60,8 @@ DeviceResult ToResult(const Device& device, const Search& search) {
   }
   result.step_ms = confirmed.step_ms;
   if (confirmed.step_ms.value_or(0) > 0) {
-    const double samples = static_cast<double>(confirmed.trial.batch * confirmed.trial.accumulation);
+    const double samples =
+        static_cast<double>(confirmed.trial.batch * confirmed.trial.accumulation);
     result.samples_per_second = 1000.0 * samples / *confirmed.step_ms;
   }
   return result;
@@ -113,10 +114,11 @@ SearchOptions SearchOptionsFor(const ProbeSpec& spec, const Device& device, int6
 }
 
 absl::StatusOr<DeviceResult> ProbeDevice(const ProbeSpec& spec, const Device& device,
-                                         int64_t devices, const std::optional<FirstGuess>& first_guess,
+                                         int64_t devices,
+                                         const std::optional<FirstGuess>& first_guess,
                                          const DeviceProbeParts& parts) {
-  AB_ASSIGN_OR_RETURN(Search search, Search::Create(SearchOptionsFor(spec, device, devices,
-                                                                     first_guess)));
+  AB_ASSIGN_OR_RETURN(Search search,
+                      Search::Create(SearchOptionsFor(spec, device, devices, first_guess)));
   const absl::Duration limit = TimeLimitFor(spec, device);
   const SteadyTime start = parts.clock.Now();
   const SteadyTime deadline = Add(start, limit);
@@ -140,7 +142,8 @@ absl::StatusOr<DeviceResult> ProbeDevice(const ProbeSpec& spec, const Device& de
         std::min(deadline, Add(now, std::min(spec.trial_timeout, search.TimeForNext())));
     AB_ASSIGN_OR_RETURN(Observation seen, parts.runner.Run(*trial, trial_deadline, progress));
     if (parts.on_trial) parts.on_trial(seen);
-    const bool cancelled = seen.failure.has_value() && seen.failure->kind == FailureKind::kCancelled;
+    const bool cancelled =
+        seen.failure.has_value() && seen.failure->kind == FailureKind::kCancelled;
     const bool time_is_up = parts.clock.Now() >= deadline;
     if (cancelled || (time_is_up && !seen.ok())) {
       // Not the workload's fault: the search must not take it for a ceiling.

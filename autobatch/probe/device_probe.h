@@ -1,12 +1,11 @@
 #ifndef AUTOBATCH_PROBE_DEVICE_PROBE_H_
 #define AUTOBATCH_PROBE_DEVICE_PROBE_H_
 
+#include <boost/describe.hpp>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
-
-#include <boost/describe.hpp>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -19,8 +18,8 @@
 
 namespace autobatch {
 
-// An earlier answer to the same question, from a cache or an identical device: verified by one trial
-// before it counts.
+// An earlier answer to the same question, from a cache or an identical device: verified by one
+// trial before it counts.
 struct FirstGuess {
   int64_t batch = 0;
   BatchBound bound = BatchBound::kMemory;
@@ -52,7 +51,8 @@ SearchOptions SearchOptionsFor(const ProbeSpec& spec, const Device& device, int6
 // Runs the search on one device to its end, its time limit, or `stopped`. A device that cannot be
 // probed is a result with a failure; a Status is only for what breaks this process.
 absl::StatusOr<DeviceResult> ProbeDevice(const ProbeSpec& spec, const Device& device,
-                                         int64_t devices, const std::optional<FirstGuess>& first_guess,
+                                         int64_t devices,
+                                         const std::optional<FirstGuess>& first_guess,
                                          const DeviceProbeParts& parts);
 
 }  // namespace autobatch

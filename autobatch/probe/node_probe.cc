@@ -116,9 +116,9 @@ DeviceResult NodeProbe::Probe(size_t index, TrialRunner& runner,
   }
   const Device& device = devices_[index];
   const auto devices = static_cast<int64_t>(devices_.size());
-  absl::StatusOr<DeviceResult> result =
-      spec_.strategy == Strategy::kConfirm ? ProbeDevice(spec_, device, devices, guess, parts)
-                                           : EstimateDevice(spec_, device, devices, parts);
+  absl::StatusOr<DeviceResult> result = spec_.strategy == Strategy::kConfirm
+                                            ? ProbeDevice(spec_, device, devices, guess, parts)
+                                            : EstimateDevice(spec_, device, devices, parts);
   return result.ok() ? *std::move(result) : Broken(devices_[index], result.status());
 }
 
@@ -159,8 +159,8 @@ void NodeProbe::Keep(size_t index, DeviceResult& result) {
   if (parts_.cache == nullptr || spec_.strategy != Strategy::kConfirm || !guess.has_value()) return;
   const absl::Status kept = parts_.cache->Store(KeyOf(index), *guess);
   if (!kept.ok()) {
-    result.warnings.push_back(absl::StrCat("the answer was not kept for next time: ",
-                                           kept.message()));
+    result.warnings.push_back(
+        absl::StrCat("the answer was not kept for next time: ", kept.message()));
   }
 }
 

@@ -20,8 +20,8 @@
 
 namespace autobatch {
 
-// Watches a probe. Called by several threads, one call at a time; `device` counts from 0 in the order
-// of the list.
+// Watches a probe. Called by several threads, one call at a time; `device` counts from 0 in the
+// order of the list.
 class ProbeObserver {
  public:
   virtual ~ProbeObserver() = default;
@@ -35,15 +35,16 @@ struct NodeProbeParts {
   // A runner of trials of this workload on this device.
   std::function<std::unique_ptr<TrialRunner>(const Device&, const WorkloadSpec&)> make_runner;
   const Clock& clock = Clock::Real();
-  ProbeObserver* observer = nullptr;  // May be null.
+  ProbeObserver* observer = nullptr;   // May be null.
   const ResultCache* cache = nullptr;  // May be null.
   // For the cache's keys; empty where unknown.
   std::string driver_version;
   std::string libtorch_version;
 };
 
-// Probes all devices of a node side by side, one thread a device. Identical devices that nobody else
-// uses share one search: the first one's answer is the first guess of the others, which each run it.
+// Probes all devices of a node side by side, one thread a device. Identical devices that nobody
+// else uses share one search: the first one's answer is the first guess of the others, which each
+// run it.
 class NodeProbe {
  public:
   NodeProbe(ProbeSpec spec, std::vector<Device> devices, NodeProbeParts parts);
@@ -79,8 +80,8 @@ class NodeProbe {
   std::vector<TrialRunner*> runners_ ABSL_GUARDED_BY(mutex_);
 };
 
-// For each device the index of the one whose search it shares: the first that has the same name, total
-// memory and kind, none of them used by another process. Itself otherwise.
+// For each device the index of the one whose search it shares: the first that has the same name,
+// total memory and kind, none of them used by another process. Itself otherwise.
 std::vector<size_t> SearchLeaders(const std::vector<Device>& devices);
 
 }  // namespace autobatch

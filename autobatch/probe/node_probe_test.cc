@@ -1,9 +1,9 @@
 #include "autobatch/probe/node_probe.h"
 
+#include <gmock/gmock.h>
+
 #include <filesystem>
 #include <map>
-
-#include <gmock/gmock.h>
 
 #include "autobatch/base/files.h"
 #include "autobatch/base/units.h"
@@ -23,8 +23,7 @@ Observation RunOn(int64_t free, const TrialSpec& trial) {
   seen.total_bytes = free;
   seen.free_before_bytes = free;
   seen.free_after_bytes = free - kFloor - kSample * trial.batch;
-  seen.budget_bytes =
-      std::min(free - trial.reserve_bytes, trial.limit_bytes.value_or(free));
+  seen.budget_bytes = std::min(free - trial.reserve_bytes, trial.limit_bytes.value_or(free));
   seen.batch_seen = trial.batch;
   const int64_t need = kFloor + kSample * trial.batch;
   if (need > *seen.budget_bytes) {
@@ -33,8 +32,7 @@ Observation RunOn(int64_t free, const TrialSpec& trial) {
   }
   seen.first_step = seen.steady = MemoryPeak{need, need, need};
   for (int64_t step = 1; step <= trial.steps; ++step) {
-    seen.steps.push_back(
-        {.step = step, .step_ms = 10, .peak = {need, need, need}, .loss = 1.0});
+    seen.steps.push_back({.step = step, .step_ms = 10, .peak = {need, need, need}, .loss = 1.0});
   }
   seen.step_ms = 10;
   seen.parameters = 1000;

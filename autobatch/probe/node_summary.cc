@@ -21,11 +21,10 @@ std::optional<int64_t> Minimum(const NodeReport& report, const DeviceResult* wit
 
 // No answer is less than any answer.
 const DeviceResult* Least(const NodeReport& report) {
-  const auto least = std::min_element(
-      report.devices.begin(), report.devices.end(),
-      [](const DeviceResult& a, const DeviceResult& b) {
-        return AnswerOf(a).value_or(0) < AnswerOf(b).value_or(0);
-      });
+  const auto least = std::min_element(report.devices.begin(), report.devices.end(),
+                                      [](const DeviceResult& a, const DeviceResult& b) {
+                                        return AnswerOf(a).value_or(0) < AnswerOf(b).value_or(0);
+                                      });
   return least == report.devices.end() ? nullptr : &*least;
 }
 

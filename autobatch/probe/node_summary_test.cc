@@ -55,8 +55,8 @@ TEST(SummarizeTest, EachFailure_HasItsExitCode) {
 }
 
 TEST(SummarizeTest, EstimatedAnswer_CountsAsAnswer) {
-  const NodeReport report =
-      Summarized({{.device = {.uuid = "a"}, .status = ResultStatus::kEstimated, .estimated_batch = 9}});
+  const NodeReport report = Summarized(
+      {{.device = {.uuid = "a"}, .status = ResultStatus::kEstimated, .estimated_batch = 9}});
   EXPECT_EQ(report.minimum_batch, 9);
 }
 

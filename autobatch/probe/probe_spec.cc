@@ -32,7 +32,9 @@ absl::Status Contradiction(absl::string_view one, absl::string_view other, absl:
 
 }  // namespace
 
-int64_t WorldSize(const ProbeSpec& spec, int64_t devices) { return spec.world_size.value_or(devices); }
+int64_t WorldSize(const ProbeSpec& spec, int64_t devices) {
+  return spec.world_size.value_or(devices);
+}
 
 WorkloadSpec WorkloadFor(const ProbeSpec& spec, const Device& device) {
   WorkloadSpec workload = spec.workload;
@@ -66,9 +68,9 @@ absl::Status Validate(const ProbeSpec& spec) {
   AB_RETURN_IF_ERROR(Positive("--trial-timeout", spec.trial_timeout));
   AB_RETURN_IF_ERROR(Positive("--time-limit", spec.time_limit.value_or(absl::Seconds(1))));
   if (spec.multiple_of > spec.max_batch) {
-    return Contradiction("--multiple-of", "--max-batch",
-                         absl::StrCat("no multiple of ", spec.multiple_of, " is at most ",
-                                      spec.max_batch));
+    return Contradiction(
+        "--multiple-of", "--max-batch",
+        absl::StrCat("no multiple of ", spec.multiple_of, " is at most ", spec.max_batch));
   }
   if (spec.power_of_two && spec.multiple_of != 1) {
     return Contradiction("--power-of-two", "--multiple-of", "ask for one of the two");
@@ -80,7 +82,8 @@ absl::Status Validate(const ProbeSpec& spec) {
                          "--headroom, or a seed estimator such as --strategy ultralytics");
   }
   if (spec.confirm_estimate && !estimator) {
-    return Contradiction("--confirm", "--strategy confirm", "it always runs its answer; leave out "
+    return Contradiction("--confirm", "--strategy confirm",
+                         "it always runs its answer; leave out "
                          "--confirm");
   }
   return absl::OkStatus();

@@ -72,8 +72,8 @@ WorkloadSpec WorkloadFor(const ProbeSpec& spec, const Device& device);
 // The time limit in force on this device; infinite for none.
 absl::Duration TimeLimitFor(const ProbeSpec& spec, const Device& device);
 
-// InvalidArgument for a size <= 0, a fraction outside (0, 1], or settings that contradict each other;
-// names the flag and what would be right.
+// InvalidArgument for a size <= 0, a fraction outside (0, 1], or settings that contradict each
+// other; names the flag and what would be right.
 absl::Status Validate(const ProbeSpec& spec);
 
 }  // namespace autobatch

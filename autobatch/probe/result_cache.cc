@@ -33,8 +33,9 @@ std::string Stamp(const WorkloadSpec& workload) {
 
 }  // namespace
 
-CacheKey MakeCacheKey(const ProbeSpec& spec, const Device& device, const std::string& driver_version,
-                      const std::string& libtorch_version, int64_t devices) {
+CacheKey MakeCacheKey(const ProbeSpec& spec, const Device& device,
+                      const std::string& driver_version, const std::string& libtorch_version,
+                      int64_t devices) {
   CacheKey key{.device_uuid = device.uuid,
                .device_name = device.name,
                .total_bytes = device.memory.total_bytes,
@@ -71,10 +72,10 @@ absl::StatusOr<FirstGuess> ResultCache::Find(const CacheKey& key) const {
   AB_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   const absl::StatusOr<CacheEntry> entry = FromJson<CacheEntry>(text);
   if (!entry.ok() || entry->schema != kSchema || entry->answer.batch <= 0) {
-    return absl::DataLossError(absl::StrCat(
-        "the cached answer in ", path, " is damaged",
-        entry.ok() ? "" : absl::StrCat(" (", entry.status().message(), ")"),
-        "; it is ignored and will be replaced"));
+    return absl::DataLossError(
+        absl::StrCat("the cached answer in ", path, " is damaged",
+                     entry.ok() ? "" : absl::StrCat(" (", entry.status().message(), ")"),
+                     "; it is ignored and will be replaced"));
   }
   if (ToJson(entry->key) != ToJson(key)) {
     return absl::NotFoundError(absl::StrCat(path, " answers another question"));
@@ -83,8 +84,7 @@ absl::StatusOr<FirstGuess> ResultCache::Find(const CacheKey& key) const {
 }
 
 absl::Status ResultCache::Store(const CacheKey& key, const FirstGuess& answer) const {
-  return WriteFileAtomically(PathFor(key),
-                             ToPrettyJson(CacheEntry{kSchema, key, answer}));
+  return WriteFileAtomically(PathFor(key), ToPrettyJson(CacheEntry{kSchema, key, answer}));
 }
 
 }  // namespace autobatch

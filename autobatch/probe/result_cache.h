@@ -1,12 +1,11 @@
 #ifndef AUTOBATCH_PROBE_RESULT_CACHE_H_
 #define AUTOBATCH_PROBE_RESULT_CACHE_H_
 
+#include <boost/describe.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
-
-#include <boost/describe.hpp>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -42,8 +41,9 @@ struct CacheEntry {
 };
 BOOST_DESCRIBE_STRUCT(CacheEntry, (), (schema, key, answer))
 
-CacheKey MakeCacheKey(const ProbeSpec& spec, const Device& device, const std::string& driver_version,
-                      const std::string& libtorch_version, int64_t devices);
+CacheKey MakeCacheKey(const ProbeSpec& spec, const Device& device,
+                      const std::string& driver_version, const std::string& libtorch_version,
+                      int64_t devices);
 
 // Earlier answers, a file each. An answer from here is a first guess that is run once more, never
 // an answer by itself. Safe between processes: files are replaced whole.
@@ -54,8 +54,8 @@ class ResultCache {
   // $XDG_CACHE_HOME/autobatch/results, else below $HOME/.cache; empty when neither is set.
   static std::string DefaultDirectory();
 
-  // The answer kept under this very key; NotFound if there is none; DataLoss, naming the file, if it
-  // is damaged (the next Store replaces it).
+  // The answer kept under this very key; NotFound if there is none; DataLoss, naming the file, if
+  // it is damaged (the next Store replaces it).
   absl::StatusOr<FirstGuess> Find(const CacheKey& key) const;
 
   // Keeps an answer. The error names the file (read-only folder, full disk).

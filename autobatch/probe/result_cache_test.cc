@@ -1,8 +1,8 @@
 #include "autobatch/probe/result_cache.h"
 
-#include <filesystem>
-
 #include <gmock/gmock.h>
+
+#include <filesystem>
 
 #include "autobatch/base/files.h"
 

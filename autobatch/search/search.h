@@ -104,8 +104,8 @@ class Search {
   // after each.
   void SetTimeLeft(absl::Duration time_left);
 
-  // How long the next trial may run before it is to be ended as timed out; infinite without SetTimeLeft.
-  // What it leaves is for confirming what has run so far.
+  // How long the next trial may run before it is to be ended as timed out; infinite without
+  // SetTimeLeft. What it leaves is for confirming what has run so far.
   absl::Duration TimeForNext() const;
 
   // Ends the search from outside (time, Ctrl-C): kPartial with what was confirmed, else kFailed.

@@ -199,8 +199,8 @@ void Search::FitIntoTime(Choice choice) {
   next_ = trial;
 }
 
-// Until something is confirmed, a trial of more than what ran may fail, or take longer than expected:
-// it must leave the time to confirm what ran.
+// Until something is confirmed, a trial of more than what ran may fail, or take longer than
+// expected: it must leave the time to confirm what ran.
 absl::Duration Search::Fallback(int64_t batch) const {
   const std::optional<Bracket::Ran> largest = bracket_.Largest();
   if (bracket_.confirmed().has_value() || !largest.has_value() || batch <= largest->batch) {

@@ -1,12 +1,11 @@
 #ifndef AUTOBATCH_TYPES_DEVICE_H_
 #define AUTOBATCH_TYPES_DEVICE_H_
 
+#include <boost/describe.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <boost/describe.hpp>
 
 namespace autobatch {
 

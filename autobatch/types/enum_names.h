@@ -1,11 +1,10 @@
 #ifndef AUTOBATCH_TYPES_ENUM_NAMES_H_
 #define AUTOBATCH_TYPES_ENUM_NAMES_H_
 
-#include <string>
-#include <vector>
-
 #include <boost/describe.hpp>
 #include <boost/mp11.hpp>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"

@@ -1,11 +1,10 @@
 #ifndef AUTOBATCH_TYPES_FAILURE_H_
 #define AUTOBATCH_TYPES_FAILURE_H_
 
+#include <boost/describe.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
-
-#include <boost/describe.hpp>
 
 namespace autobatch {
 

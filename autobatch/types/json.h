@@ -1,14 +1,13 @@
 #ifndef AUTOBATCH_TYPES_JSON_H_
 #define AUTOBATCH_TYPES_JSON_H_
 
+#include <boost/describe.hpp>
+#include <boost/json.hpp>
+#include <boost/mp11.hpp>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
-
-#include <boost/describe.hpp>
-#include <boost/json.hpp>
-#include <boost/mp11.hpp>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -52,9 +51,7 @@ struct Codec {
       return boost::json::value(EnumName(value));
     } else if constexpr (boost::describe::has_describe_members<T>::value) {
       boost::json::object object;
-      ForEachMember([&](auto d) {
-        object[d.name] = json_internal::Encode(value.*d.pointer);
-      });
+      ForEachMember([&](auto d) { object[d.name] = json_internal::Encode(value.*d.pointer); });
       return object;
     } else {
       return boost::json::value(value);
@@ -114,8 +111,8 @@ struct Codec<std::vector<T>> {
     if (!json.is_array()) return WrongType(path, "an array", json);
     out.clear();
     for (const boost::json::value& element : json.get_array()) {
-      AB_RETURN_IF_ERROR(Codec<T>::Read(element, absl::StrCat(path, "[", out.size(), "]"),
-                                        out.emplace_back()));
+      AB_RETURN_IF_ERROR(
+          Codec<T>::Read(element, absl::StrCat(path, "[", out.size(), "]"), out.emplace_back()));
     }
     return absl::OkStatus();
   }

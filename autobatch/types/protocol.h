@@ -1,23 +1,22 @@
 #ifndef AUTOBATCH_TYPES_PROTOCOL_H_
 #define AUTOBATCH_TYPES_PROTOCOL_H_
 
+#include <boost/describe.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <boost/describe.hpp>
-
 #include "autobatch/types/device.h"
 #include "autobatch/types/observation.h"
 #include "autobatch/types/workload.h"
 
-// The trial protocol between a parent and the process that runs the steps: one JSON object a line on
-// two inherited descriptors whose numbers are in the environment. stdout and stderr stay the
+// The trial protocol between a parent and the process that runs the steps: one JSON object a line
+// on two inherited descriptors whose numbers are in the environment. stdout and stderr stay the
 // child's own.
 //
-//   parent -> child   {"type":"setup", ...}  once; then {"type":"trial", ...} each; end of file: quit
-//   child -> parent   {"type":"hello", ...}  once after setup (model built, context exists);
+//   parent -> child   {"type":"setup", ...}  once; then {"type":"trial", ...} each; end of file:
+//   quit child -> parent   {"type":"hello", ...}  once after setup (model built, context exists);
 //                     then for each trial {"type":"phase", ...}, {"type":"step", ...} and one
 //                     {"type":"result", ...}
 //

@@ -1,12 +1,11 @@
 #ifndef AUTOBATCH_TYPES_REPORT_H_
 #define AUTOBATCH_TYPES_REPORT_H_
 
+#include <boost/describe.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <boost/describe.hpp>
 
 #include "autobatch/types/device.h"
 #include "autobatch/types/failure.h"
@@ -20,7 +19,8 @@ BOOST_DESCRIBE_ENUM(MarginSource, kMeasured, kDeclared, kDefault)
 
 // Named bytes held back from the workload.
 struct Margin {
-  // "context_growth", "communicator", "gradient_buckets", "evaluation", "fragmentation", "headroom".
+  // "context_growth", "communicator", "gradient_buckets", "evaluation", "fragmentation",
+  // "headroom".
   std::string name;
   int64_t bytes = 0;
   MarginSource source = MarginSource::kDefault;

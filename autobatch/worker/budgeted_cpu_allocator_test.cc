@@ -48,7 +48,9 @@ TEST_F(BudgetedCpuAllocatorTest, Peaks_AfterTensorsComeAndGo_AreExact) {
 
 TEST_F(BudgetedCpuAllocatorTest, Budget_AtTheLastByte_IsExact) {
   allocator_.SetBudget(start_ + BudgetedCpuAllocator::Footprint(kMiB));
-  { at::Tensor fits = at::empty({kMiB}, at::kByte); }
+  {
+    at::Tensor fits = at::empty({kMiB}, at::kByte);
+  }
   EXPECT_FALSE(allocator_.refused_bytes().has_value());
   EXPECT_THROW(at::empty({kMiB + 1}, at::kByte), c10::OutOfMemoryError);
   EXPECT_EQ(allocator_.refused_bytes(), kMiB + 1);

@@ -26,10 +26,14 @@ TEST(DeviceMemoryTest, Cpu_UnderALimit_RefusesAndKeepsTheRecord) {
 
 TEST(DeviceMemoryTest, Cpu_Peak_IsOfTheTimeSinceItsReset) {
   const std::unique_ptr<DeviceMemory> memory = MakeCpuMemory();
-  { at::Tensor tensor = at::empty({4 * kMiB}, at::kByte); }
+  {
+    at::Tensor tensor = at::empty({4 * kMiB}, at::kByte);
+  }
   memory->ResetPeaks();
   const int64_t held = memory->HeldBytes();
-  { at::Tensor tensor = at::empty({kMiB}, at::kByte); }
+  {
+    at::Tensor tensor = at::empty({kMiB}, at::kByte);
+  }
   EXPECT_EQ(memory->Peak().reserved_bytes - held, kMiB + 64);
   EXPECT_EQ(memory->Peak().allocated_bytes, memory->Peak().reserved_bytes);
 }

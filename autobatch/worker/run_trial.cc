@@ -39,7 +39,7 @@ MemoryPeak Greater(const MemoryPeak& a, const MemoryPeak& b) {
 }
 
 // Over the steps after the first, or that one when there is no other.
-double Median(const std::vector<StepObservation>& steps, double StepObservation::*field) {
+double Median(const std::vector<StepObservation>& steps, double StepObservation::* field) {
   std::vector<double> values;
   for (std::size_t i = steps.size() > 1 ? 1 : 0; i < steps.size(); ++i) {
     values.push_back(steps[i].*field);
