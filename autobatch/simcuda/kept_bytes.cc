@@ -23,7 +23,8 @@ bool KeptBytes::Create(uint64_t size) {
 }
 
 void KeptBytes::Write(uint64_t offset, const void* bytes, uint64_t count) {
-  if (count > kMost) return;
+  // Nobody keeps count of what it covers.
+  if (count > kMost) return Forget();
   const std::lock_guard lock(mutex_);
   std::memcpy(base_ + offset, bytes, count);
   kept_.push_back({offset, count});
@@ -32,7 +33,8 @@ void KeptBytes::Write(uint64_t offset, const void* bytes, uint64_t count) {
 
 void KeptBytes::Fill(uint64_t offset, int value, uint64_t count) {
   // Zero is what the rest reads as, but may stand where bytes are kept.
-  if (count > kMost || (value == 0 && !any_)) return;
+  if (count > kMost) return Forget();
+  if (value == 0 && !any_) return;
   const std::lock_guard lock(mutex_);
   std::memset(base_ + offset, value, count);
   kept_.push_back({offset, count});

@@ -119,7 +119,7 @@ cudaError_t Launch(Kernel* kernel, dim3 grid, dim3 block, size_t shared_bytes) {
   device->kept().Forget();
   launches.fetch_add(1, std::memory_order_relaxed);
   FaultsAtLaunch(*device);
-  return Report(cudaSuccess);
+  return Report(Broken());
 }
 
 void LibraryLaunch() {

@@ -24,7 +24,7 @@ cudaError_t NeedDevices() {
     Enter(error);  // says why
     return error;
   }
-  return Node::Get().visible().empty() ? cudaErrorNoDevice : Broken();
+  return Node::Get().visible().empty() ? cudaErrorNoDevice : cudaSuccess;
 }
 
 cudaError_t NeedDevice(int ordinal) {
@@ -88,7 +88,7 @@ SIMCUDA_EXPORT cudaError_t cudaSetDevice(int device) {
   if (error != cudaSuccess) return Report(error);
   SetCurrentOrdinal(device);
   // Since CUDA 12 it makes the context.
-  Enter(error);
+  if (Broken() == cudaSuccess) Enter(error);
   return Report(error);
 }
 

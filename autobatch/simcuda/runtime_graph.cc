@@ -119,7 +119,7 @@ SIMCUDA_EXPORT cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cud
 
 SIMCUDA_EXPORT cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t) {
   LibraryLaunch();
-  return Report(cudaSuccess);
+  return Report(Broken());
 }
 
 SIMCUDA_EXPORT cudaError_t cudaGraphDestroy(cudaGraph_t graph) {

@@ -46,10 +46,10 @@ Event& EventOf(cudaEvent_t handle) { return *reinterpret_cast<Event*>(handle); }
 
 cudaError_t Wait() {
   WaitForDevice();
-  return Report(cudaSuccess);
+  return Report(Broken());
 }
 
-cudaError_t Query() { return Report(DeviceHangs() ? cudaErrorNotReady : cudaSuccess); }
+cudaError_t Query() { return Report(DeviceHangs() ? cudaErrorNotReady : Broken()); }
 
 }  // namespace
 
@@ -117,7 +117,7 @@ SIMCUDA_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 SIMCUDA_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
   EventOf(event).nanoseconds = DeviceClock();
-  return Report(cudaSuccess);
+  return Report(Broken());
 }
 
 SIMCUDA_EXPORT cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,

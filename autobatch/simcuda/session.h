@@ -21,13 +21,13 @@ void SetCurrentOrdinal(int ordinal);
 // why. Every call that a real context would serve begins with it.
 Device* Enter(cudaError_t& error);
 
-// Remembers the error for cudaGetLastError and returns it. One that ends the context is returned by
-// every later call.
+// Remembers the error for cudaGetLastError and returns it.
 cudaError_t Report(cudaError_t error);
 // For cudaGetLastError and cudaPeekAtLastError.
 cudaError_t LastError(bool clear);
 
-// From now on every call returns it. The first one stays.
+// From now on every call that needs the context returns it. The first one stays. Which device is
+// current can still be asked and set: the framework does so while it cleans up.
 void Break(cudaError_t error);
 // Success while nothing is broken.
 cudaError_t Broken();

@@ -8,6 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "autobatch/device/visible_devices.h"
+#include "autobatch/simcuda/visible.h"
 
 namespace autobatch {
 namespace {
@@ -33,6 +34,17 @@ absl::StatusOr<Differences> Check(const boost::json::object& line) {
   }
   Differences differences;
   differences.Expect("visible_ordinals", vector.visible_ordinals, ordinals);
+
+  // The simulated driver reads the variable by itself: a second opinion on every vector.
+  std::vector<simcuda::SelectableGpu> gpus;
+  gpus.reserve(vector.physical_uuids.size());
+  for (const std::string& uuid : vector.physical_uuids) gpus.push_back({.uuid = uuid});
+  std::vector<int64_t> simulated;
+  for (const simcuda::SelectedDevice& device :
+       simcuda::SelectVisible(vector.cuda_visible_devices, gpus)) {
+    simulated.push_back(static_cast<int64_t>(device.gpu));
+  }
+  differences.Expect("simulated visible_ordinals", vector.visible_ordinals, simulated);
   return differences;
 }
 

@@ -1,0 +1,51 @@
+#include "autobatch/simcuda/conv_workspace.h"
+
+#include <gtest/gtest.h>
+
+namespace autobatch::simcuda {
+namespace {
+
+// 3x3, 64 to 128 channels on 8 images of 56x56.
+Convolution Conv(ConvPass pass, ConvType type) {
+  return {.pass = pass,
+          .type = type,
+          .x = {8, 64, 56, 56},
+          .w = {128, 64, 3, 3},
+          .y = {8, 128, 56, 56}};
+}
+
+constexpr uint64_t kElements = 8 * 64 * 56 * 56 + 128 * 64 * 9 + 8 * 128 * 56 * 56;
+
+TEST(ConvWorkspaceTest, Float32_OfOneGroup_TakesACopyInTheGradientsOnly) {
+  const ConvWorkspaceModel model;
+  EXPECT_EQ(model.Workspace(Conv(ConvPass::kForward, ConvType::kFloat32)), 0);
+  EXPECT_EQ(model.Workspace(Conv(ConvPass::kBackwardData, ConvType::kFloat32)), 4 * kElements);
+  EXPECT_EQ(model.Workspace(Conv(ConvPass::kBackwardFilter, ConvType::kFloat32)), 4 * kElements);
+}
+
+TEST(ConvWorkspaceTest, Half_OnTensorCores_ConvertsTheLayoutInEveryPass) {
+  const ConvWorkspaceModel model;
+  EXPECT_EQ(model.Workspace(Conv(ConvPass::kForward, ConvType::kHalf)), 2 * kElements);
+  EXPECT_EQ(model.Workspace(Conv(ConvPass::kBackwardData, ConvType::kHalf)), 2 * kElements);
+  Convolution old = Conv(ConvPass::kForward, ConvType::kHalf);
+  old.compute_capability = 61;
+  EXPECT_EQ(model.Workspace(old), 0);
+}
+
+TEST(ConvWorkspaceTest, Convolutions_WithoutACause_TakeNone) {
+  const ConvWorkspaceModel model;
+  Convolution channels_last = Conv(ConvPass::kBackwardData, ConvType::kHalf);
+  channels_last.channels_last = true;
+  EXPECT_EQ(model.Workspace(channels_last), 0);
+  Convolution pointwise = Conv(ConvPass::kBackwardData, ConvType::kFloat32);
+  pointwise.w = {128, 64, 1, 1};
+  EXPECT_EQ(model.Workspace(pointwise), 0);
+  Convolution depthwise = Conv(ConvPass::kBackwardData, ConvType::kFloat32);
+  depthwise.w = {64, 1, 3, 3};
+  EXPECT_EQ(model.Workspace(depthwise), 0);
+  EXPECT_EQ(model.Workspace(Conv(ConvPass::kBackwardData, ConvType::kFloat64)), 0);
+  EXPECT_EQ(model.Workspace(Convolution{}), 0);
+}
+
+}  // namespace
+}  // namespace autobatch::simcuda
