@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,7 @@
 #include "autobatch/types/json.h"
 #include "tools/programs.h"
 #include "tools/signal_watcher.h"
+#include "tools/simulation.h"
 #include "tools/terminal.h"
 
 namespace autobatch {
@@ -53,15 +55,23 @@ struct Node {
   WorkerPrograms programs;
   WorkerDescription worker;
   DeviceList list;
+  // Null: real devices.
+  std::unique_ptr<Simulation> simulation;
 };
 
 absl::StatusOr<Node> Describe(const ProbeSpec& spec) {
   Node node;
-  const DeviceSources sources = RealDeviceSources();
   AB_ASSIGN_OR_RETURN(DeviceRequest request, ParseDeviceRequest(spec.devices));
   request.cpu_memory_limit = spec.memory_limit_bytes;
-  AB_ASSIGN_OR_RETURN(node.list, ListDevices(request, sources));
   AB_ASSIGN_OR_RETURN(node.programs, FindPrograms());
+  DeviceSources sources;
+  if (request.simulated.empty()) {
+    sources = RealDeviceSources();
+  } else {
+    AB_ASSIGN_OR_RETURN(node.simulation, Simulation::Start(request.simulated, node.programs));
+    sources = SimulatedDeviceSources(node.simulation->driver_folder());
+  }
+  AB_ASSIGN_OR_RETURN(node.list, ListDevices(request, sources));
   AB_ASSIGN_OR_RETURN(node.worker,
                       DescribeWorker(node.programs, Add(Clock::Real().Now(), kDescribeTimeout)));
   AB_ASSIGN_OR_RETURN(node.list,

@@ -16,10 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An unpacked tarball keeps the programs in one folder; Bazel keeps them below NAME.runfiles and,
-// in bazel-bin, by their packages.
-absl::StatusOr<std::string> Find(const fs::path& self, const std::string& package,
-                                 const std::string& name) {
+}  // namespace
+
+absl::StatusOr<std::string> FindBeside(const std::string& package, const std::string& name) {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return absl::InternalError("cannot read /proc/self/exe");
+  // An unpacked tarball keeps the programs in one folder; Bazel keeps them below NAME.runfiles and, in
+  // bazel-bin, by their packages.
   const std::string label = absl::StrCat(package, "/", name);
   const std::vector<std::string> places = {
       (self.parent_path() / name).string(),
@@ -34,15 +38,10 @@ absl::StatusOr<std::string> Find(const fs::path& self, const std::string& packag
                                                     "'; looked at ", absl::StrJoin(places, ", ")));
 }
 
-}  // namespace
-
 absl::StatusOr<WorkerPrograms> FindPrograms() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (error) return absl::InternalError("cannot read /proc/self/exe");
   WorkerPrograms programs;
-  AB_ASSIGN_OR_RETURN(programs.worker, Find(self, "autobatch/worker", "worker"));
-  AB_ASSIGN_OR_RETURN(programs.guard, Find(self, "autobatch/trial", "guard"));
+  AB_ASSIGN_OR_RETURN(programs.worker, FindBeside("autobatch/worker", "worker"));
+  AB_ASSIGN_OR_RETURN(programs.guard, FindBeside("autobatch/trial", "guard"));
   return programs;
 }
 

@@ -81,6 +81,7 @@ absl::StatusOr<DeviceList> ListDevices(const DeviceRequest& request, const Devic
                                             ". To use the CPU meanwhile: --device=cpu"));
   }
   list.visible = std::move(cuda->visible);
+  for (Device& device : list.visible) device.simulated = sources.simulated;
   list.warnings = std::move(cuda->warnings);
   list.driver_version = std::move(cuda->driver_version);
   list.cuda_driver_version = std::move(cuda->cuda_driver_version);

@@ -60,10 +60,15 @@ absl::StatusOr<DeviceRequest> ParseDeviceRequest(absl::string_view text) {
     return request;
   }
   if (parts[0] == "sim") {
-    return absl::UnimplementedError(absl::StrCat(
-        "--device=", text, ": simulated devices are not part of this build; use cuda or cpu"));
+    if (!has_list || parts[1].empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--device=", text, " names no simulated card; right would be sim:rtx3090,a100-80"));
+    }
+    request.kind = DeviceRequest::Kind::kCuda;
+    request.simulated = std::string(parts[1]);
+    return request;
   }
-  const std::vector<std::string> kinds = {"cuda", "cpu"};
+  const std::vector<std::string> kinds = {"cuda", "cpu", "sim"};
   // "0", "cuda,cpu": what is meant is clear enough to show how it is written.
   if (absl::ascii_isdigit(static_cast<unsigned char>(text[0]))) {
     return absl::InvalidArgumentError(

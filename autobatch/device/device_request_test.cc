@@ -52,10 +52,16 @@ TEST(ParseDeviceRequestTest, WrongLists_AreNamedWithWhatIsRight) {
   }
 }
 
-TEST(ParseDeviceRequestTest, SimulatedDevices_AreNotPartOfThisBuild) {
-  const absl::Status status = ParseDeviceRequest("sim:rtx3090,a100-80").status();
-  EXPECT_TRUE(absl::IsUnimplemented(status));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("not part of this build"));
+TEST(ParseDeviceRequestTest, SimulatedDevices_AreCudaDevicesOfThatList) {
+  const absl::StatusOr<DeviceRequest> request = ParseDeviceRequest("sim:rtx3090:used=4GiB,a100-80");
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->kind, DeviceRequest::Kind::kCuda);
+  EXPECT_EQ(request->simulated, "rtx3090:used=4GiB,a100-80");
+  EXPECT_TRUE(ParseDeviceRequest("cuda")->simulated.empty());
+  for (const char* empty : {"sim", "sim:"}) {
+    EXPECT_THAT(std::string(ParseDeviceRequest(empty).status().message()),
+                HasSubstr("sim:rtx3090"));
+  }
 }
 
 }  // namespace

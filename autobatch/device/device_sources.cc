@@ -25,16 +25,16 @@ std::string HostName() {
   return name;
 }
 
-}  // namespace
-
-DeviceSources RealDeviceSources() {
+DeviceSources SourcesIn(const std::string& folder) {
   DeviceSources sources;
-  if (absl::StatusOr<std::unique_ptr<DriverApi>> driver = LoadDriver(); driver.ok()) {
+  if (absl::StatusOr<std::unique_ptr<DriverApi>> driver = LoadDriver(folder + "libcuda.so.1");
+      driver.ok()) {
     sources.driver = *std::move(driver);
   } else {
     sources.no_driver = absl::StrCat("no NVIDIA driver (", driver.status().message(), ")");
   }
-  if (absl::StatusOr<std::unique_ptr<NvmlApi>> nvml = LoadNvml(); nvml.ok()) {
+  if (absl::StatusOr<std::unique_ptr<NvmlApi>> nvml = LoadNvml(folder + "libnvidia-ml.so.1");
+      nvml.ok()) {
     sources.nvml = *std::move(nvml);
   } else {
     sources.no_nvml = absl::StrCat("no NVML (", nvml.status().message(), ")");
@@ -43,6 +43,16 @@ DeviceSources RealDeviceSources() {
   sources.host_name = HostName();
   // The CUDA whose headers came with the LibTorch that the worker is linked with.
   sources.cuda_needed = CUDA_VERSION;
+  return sources;
+}
+
+}  // namespace
+
+DeviceSources RealDeviceSources() { return SourcesIn(""); }
+
+DeviceSources SimulatedDeviceSources(const std::string& folder) {
+  DeviceSources sources = SourcesIn(folder + "/");
+  sources.simulated = true;
   return sources;
 }
 

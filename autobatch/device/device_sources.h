@@ -14,6 +14,8 @@ namespace autobatch {
 
 // Where the facts about devices come from; tests put fakes here.
 struct DeviceSources {
+  // Every CUDA device of theirs is marked so.
+  bool simulated = false;
   // Null where the library is not there, for the reason beside it.
   std::unique_ptr<DriverApi> driver;
   std::string no_driver;
@@ -30,6 +32,10 @@ struct DeviceSources {
 
 // This machine's: opens libcuda.so.1 and libnvidia-ml.so.1 where they are. Only mains call this.
 DeviceSources RealDeviceSources();
+
+// The same, but the two libraries are the simulated ones in `folder`, which read the environment of
+// this process. Only mains call this.
+DeviceSources SimulatedDeviceSources(const std::string& folder);
 
 }  // namespace autobatch
 

@@ -1,0 +1,65 @@
+#include "tools/simulation.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "autobatch/base/status_macros.h"
+#include "autobatch/simcuda/configuration.h"
+#include "tools/programs.h"
+
+namespace autobatch {
+namespace {
+
+constexpr char kDevices[] = "AUTOBATCH_SIM_DEVICES";
+constexpr char kShared[] = "AUTOBATCH_SIM_SHARED";
+
+absl::StatusOr<std::string> NewFolder() {
+  const char* parent = std::getenv("TMPDIR");
+  std::string folder = absl::StrCat(parent == nullptr ? "/tmp" : parent, "/autobatch-sim-XXXXXX");
+  if (mkdtemp(folder.data()) == nullptr) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make the folder ", folder));
+  }
+  return folder;
+}
+
+// `folder` before what the user has.
+std::string Prepended(const char* variable, const std::string& value, char separator) {
+  const char* old = std::getenv(variable);
+  return old == nullptr || *old == '\0' ? value
+                                        : absl::StrCat(value, std::string(1, separator), old);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Start(const std::string& devices,
+                                                              WorkerPrograms& programs) {
+  if (const std::string error = simcuda::ParseDeviceList(devices).error; !error.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--device=sim:", devices, ": ", error));
+  }
+  auto simulation = std::unique_ptr<Simulation>(new Simulation);
+  AB_ASSIGN_OR_RETURN(const std::string preload, FindBeside("autobatch/simcuda", "libsimcuda.so"));
+  AB_ASSIGN_OR_RETURN(const std::string driver,
+                      FindBeside("autobatch/simcuda/driver", "libcuda.so.1"));
+  simulation->driver_folder_ = std::filesystem::path(driver).parent_path().string();
+
+  setenv(kDevices, devices.c_str(), 1);
+  if (std::getenv(kShared) == nullptr) {
+    AB_ASSIGN_OR_RETURN(simulation->shared_folder_, NewFolder());
+    setenv(kShared, simulation->shared_folder_.c_str(), 1);
+  }
+  programs.environment.emplace_back("LD_PRELOAD", Prepended("LD_PRELOAD", preload, ' '));
+  programs.environment.emplace_back(
+      "LD_LIBRARY_PATH", Prepended("LD_LIBRARY_PATH", simulation->driver_folder_, ':'));
+  return simulation;
+}
+
+Simulation::~Simulation() {
+  std::error_code ignored;
+  if (!shared_folder_.empty()) std::filesystem::remove_all(shared_folder_, ignored);
+}
+
+}  // namespace autobatch

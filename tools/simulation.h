@@ -1,0 +1,36 @@
+#ifndef TOOLS_SIMULATION_H_
+#define TOOLS_SIMULATION_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "autobatch/trial/worker_trial_runner.h"
+
+namespace autobatch {
+
+// Simulated CUDA devices for this process (by the driver library in `driver_folder`) and for the
+// programs that it starts (by LD_PRELOAD), which see each other's use of them. Its folder goes with it.
+class Simulation {
+ public:
+  // InvalidArgument names the card that is unknown, and the nearest one. Adds what the children need to
+  // `programs.environment`. Changes this process's environment: before any other thread reads it.
+  static absl::StatusOr<std::unique_ptr<Simulation>> Start(const std::string& devices,
+                                                           WorkerPrograms& programs);
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  const std::string& driver_folder() const { return driver_folder_; }
+
+ private:
+  Simulation() = default;
+
+  std::string driver_folder_;
+  // Where the processes tell each other what they hold; empty: the user named one.
+  std::string shared_folder_;
+};
+
+}  // namespace autobatch
+
+#endif  // TOOLS_SIMULATION_H_
