@@ -15,6 +15,8 @@ import subprocess
 API = re.compile(r"(__cuda|cuda[A-Z]|cublas|cudnn|cusparse|cusolver|cufft|curand|nccl|cu[A-Z])")
 # Files, not devices: the real library serves them.
 LEFT_ALONE = re.compile(r"cuFile")
+# These describe work or ask about it; all others are work.
+NO_WORK = re.compile(r"(Get|Set|Create|Destroy|Restore|_bufferSize|Register|Deregister|Attribute|TrimTo)")
 FLOATING = re.compile(r"^(const\s+)?(float|double|cuComplex|cuDoubleComplex)\b")
 
 
@@ -70,8 +72,9 @@ def stub(function, parameters):
         for i, kind in outs:
             value = "static_cast<void*>(created)" if kind == "void*" else "0"
             body += f"if (p{i} != 0) *reinterpret_cast<{kind}*>(p{i}) = {value}; "
+    works = "false" if NO_WORK.search(function) else "true"
     return (f'SIMCUDA_STUB int {function}({signature}) '
-            f'{{ static bool called; {body}return autobatch::simcuda::Stub("{function}", called); }}')
+            f'{{ static bool called; {body}return autobatch::simcuda::Stub("{function}", {works}, called); }}')
 
 
 def main():
