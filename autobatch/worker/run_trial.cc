@@ -111,10 +111,11 @@ class Trial {
 
     const DeviceMemory::View view = memory_.Query();
     seen_.total_bytes = view.total_bytes;
-    seen_.free_before_bytes = view.free_bytes;
     seen_.budget_bytes = trial_.limit_bytes;
     if (view.free_bytes.has_value()) {
-      const int64_t room = *view.free_bytes + memory_.HeldBytes() - trial_.reserve_bytes;
+      // The model is there already, and it is the workload's own.
+      seen_.free_before_bytes = *view.free_bytes + memory_.HeldBytes();
+      const int64_t room = *seen_.free_before_bytes - trial_.reserve_bytes;
       seen_.budget_bytes = std::min(trial_.limit_bytes.value_or(room), room);
     }
     place_.budget_bytes = seen_.budget_bytes;
