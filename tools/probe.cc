@@ -4,8 +4,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -160,7 +162,11 @@ NodeReport Probe(const CommandLine& line, const Node& node, SignalWatcher& signa
 
 // A file that is not there is the command line's mistake: nothing need run to see it.
 absl::Status CheckWorkloadFile(const WorkloadSpec& workload) {
-  if (workload.kind != WorkloadKind::kTorchScript || access(workload.name.c_str(), R_OK) == 0) {
+  if (workload.kind != WorkloadKind::kTorchScript) return absl::OkStatus();
+  std::error_code ignored;
+  if (std::filesystem::is_directory(workload.name, ignored)) {
+    errno = EISDIR;
+  } else if (access(workload.name.c_str(), R_OK) == 0) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat("--workload: cannot read the TorchScript file '",

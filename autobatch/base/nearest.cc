@@ -4,11 +4,16 @@
 #include <numeric>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 namespace autobatch {
 namespace {
+
+// Fewer letters are part of too many names.
+constexpr size_t kLeastPart = 3;
 
 size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> row(b.size() + 1);
@@ -29,6 +34,13 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
 
 std::string Nearest(absl::string_view name, std::span<const std::string> valid) {
   std::string nearest;
+  // Somebody who types a part means the whole: "bf16" is amp_bf16, whatever else is few edits away.
+  if (name.size() >= kLeastPart) {
+    const std::string part = absl::AsciiStrToLower(name);
+    for (const std::string& candidate : valid) {
+      if (absl::StrContains(absl::AsciiStrToLower(candidate), part)) return candidate;
+    }
+  }
   // More than a third of the letters wrong is another word.
   size_t best = std::max<size_t>(2, name.size() / 3) + 1;
   for (const std::string& candidate : valid) {

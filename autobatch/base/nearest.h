@@ -9,8 +9,8 @@
 
 namespace autobatch {
 
-// The valid name that is fewest edits away from `name` (Levenshtein distance), or "" when none is
-// near enough to have been meant.
+// The valid name that `name` is a part of, else the one that is fewest edits away from it
+// (Levenshtein distance), or "" when none is near enough to have been meant.
 std::string Nearest(absl::string_view name, std::span<const std::string> valid);
 
 // InvalidArgument: "unknown <what> 'resnet19'; did you mean 'resnet18'? Valid: ...".

@@ -17,6 +17,11 @@ TEST(NearestTest, Typo_FindsTheNameMeant) {
   EXPECT_EQ(Nearest("vit_b_16", kModels), "vit-b-16");
 }
 
+TEST(NearestTest, PartOfAName_FindsTheWhole) {
+  EXPECT_EQ(Nearest("VIT", kModels), "vit-b-16");
+  EXPECT_EQ(Nearest("fp16", std::vector<std::string>{"fp32", "amp_fp16"}), "amp_fp16");
+}
+
 TEST(NearestTest, AnotherWord_FindsNothing) {
   EXPECT_EQ(Nearest("bert-large-uncased", kModels), "");
 }

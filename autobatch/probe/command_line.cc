@@ -42,7 +42,7 @@ po::options_description WorkloadOptions() {
   po::options_description group("What one training step is", kLineLength);
   group.add_options()
       ("workload", Text("NAME|FILE"), "a built-in model (below) or a TorchScript file (default: resnet18)")
-      ("precision", Text("P"), "fp32, amp-fp16 (with loss scaling) or amp-bf16 (default: fp32 on the CPU, amp-fp16 on a GPU)")
+      ("precision", Text("P"), "fp32, amp_fp16 (with loss scaling) or amp_bf16 (default: fp32 on the CPU, amp_fp16 on a GPU)")
       ("optimizer", Text("O"), "sgd, momentum, adam or adamw (default: momentum)")
       ("zero-grad", Text("Z"), "what zero_grad leaves: none or zero (default: none)")
       ("ema", po::bool_switch(), "keep an exponential moving average of the parameters")
@@ -192,9 +192,9 @@ absl::StatusOr<Strategy> StrategyNamed(const std::string& text) {
   return ParseEnum<Strategy>("strategy", text);
 }
 
+// No built-in model's name has a dot: model.pt, model.torchscript.
 bool IsFile(absl::string_view workload) {
-  return absl::StrContains(workload, "/") || absl::EndsWith(workload, ".pt") ||
-         absl::EndsWith(workload, ".pth") || absl::EndsWith(workload, ".ts");
+  return absl::StrContains(workload, "/") || absl::StrContains(workload, ".");
 }
 
 // An option that the workload has no use for was meant for another one.
@@ -314,7 +314,8 @@ absl::Status ReadOutput(const po::variables_map& values, Reader& read, CommandLi
   return read.status();
 }
 
-absl::Status UnknownOption(const std::string& name) {
+absl::Status UnknownOption(const std::string& argument) {
+  const std::string name = argument.substr(0, argument.find('='));
   std::vector<std::string> valid;
   const po::options_description all = AllOptions();
   for (const auto& option : all.options()) valid.push_back(absl::StrCat("--", option->long_name()));

@@ -1,9 +1,9 @@
 #include "autobatch/probe/command_line.h"
 
+#include <gmock/gmock.h>
+
 #include <cstdlib>
 #include <vector>
-
-#include <gmock/gmock.h>
 
 namespace autobatch {
 namespace {
@@ -31,12 +31,40 @@ TEST(CommandLineTest, NoArguments_GiveTheDocumentedDefaults) {
 }
 
 TEST(CommandLineTest, EveryOption_ReachesItsField) {
-  const auto line = Parse({"--workload", "gpt2", "--sequence-length=512", "--precision", "amp-bf16",
-                           "--optimizer", "adamw", "--zero-grad", "zero", "--ema", "--device",
-                           "cuda:0,2", "--memory-limit", "8GiB", "--headroom", "5%", "--world-size",
-                           "4", "--max-batch", "128", "--power-of-two", "--tolerance", "0.1",
-                           "--time-limit", "5m", "--trial-timeout", "30", "--eval-batch", "0",
-                           "--accumulation", "2", "--format", "env", "-q"});
+  const auto line = Parse({"--workload",
+                           "gpt2",
+                           "--sequence-length=512",
+                           "--precision",
+                           "amp-bf16",
+                           "--optimizer",
+                           "adamw",
+                           "--zero-grad",
+                           "zero",
+                           "--ema",
+                           "--device",
+                           "cuda:0,2",
+                           "--memory-limit",
+                           "8GiB",
+                           "--headroom",
+                           "5%",
+                           "--world-size",
+                           "4",
+                           "--max-batch",
+                           "128",
+                           "--power-of-two",
+                           "--tolerance",
+                           "0.1",
+                           "--time-limit",
+                           "5m",
+                           "--trial-timeout",
+                           "30",
+                           "--eval-batch",
+                           "0",
+                           "--accumulation",
+                           "2",
+                           "--format",
+                           "env",
+                           "-q"});
   ASSERT_TRUE(line.ok()) << line.status();
   const ProbeSpec& probe = line->probe;
   EXPECT_EQ(probe.workload.sequence_length, 512);
@@ -71,6 +99,13 @@ TEST(CommandLineTest, TorchScript_IsToldByItsPathAndResolvedWhereTheUserStands) 
   EXPECT_EQ(line->json_path, "/home/user/out.json");
 }
 
+TEST(CommandLineTest, TorchScript_MayHaveAnyExtension) {
+  const auto line = Parse({"--workload", "yolov8n.torchscript", "--input", "float32:3x64x64",
+                           "--target", "int64::0..80"});
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_EQ(line->probe.workload.kind, WorkloadKind::kTorchScript);
+}
+
 struct BadCase {
   std::vector<std::string> arguments;
   // What the message must name: the input, and what would be right.
@@ -80,6 +115,9 @@ struct BadCase {
 TEST(CommandLineTest, BadInput_NamesTheInputAndWhatIsRight) {
   const std::vector<BadCase> cases = {
       {{"--worklaod", "gpt2"}, {"--worklaod", "--workload"}},
+      {{"--worklaod=gpt2"}, {"did you mean '--workload'"}},
+      {{"--workload", "vit"}, {"did you mean 'vit_b_16'"}},
+      {{"--precision", "bf16"}, {"did you mean 'amp_bf16'"}},
       {{"--workload", "resnet19"}, {"resnet19", "resnet18"}},
       {{"--max-batch", "0"}, {"--max-batch", "0", "1 or more"}},
       {{"--max-batch", "-4"}, {"--max-batch", "-4"}},
@@ -98,7 +136,8 @@ TEST(CommandLineTest, BadInput_NamesTheInputAndWhatIsRight) {
       {{"--tolerance", "0"}, {"--tolerance"}},
       {{"--memory-limit", "lots"}, {"--memory-limit", "lots", "2GiB"}},
       {{"--memory-limit", "0"}, {"--memory-limit"}},
-      {{"--headroom", "120%"}, {"--headroom"}},
+      {{"--headroom", "120%"}, {"--headroom", "120%", "below 100%"}},
+      {{"--headroom", "100%"}, {"--headroom", "100%"}},
       {{"--time-limit", "soon"}, {"--time-limit", "soon", "90s"}},
       {{"--time-limit", "-3s"}, {"--time-limit"}},
       {{"--multiple-of", "8", "--power-of-two"}, {"--multiple-of", "--power-of-two"}},

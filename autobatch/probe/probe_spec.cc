@@ -20,6 +20,13 @@ absl::Status Fraction(absl::string_view flag, std::optional<double> value) {
       absl::StrCat(flag, " is ", *value, "; right would be a fraction above 0 and at most 1"));
 }
 
+// Held back: all of it would leave nothing to train in.
+absl::Status Percent(absl::string_view flag, std::optional<double> fraction) {
+  if (!fraction.has_value() || (*fraction > 0 && *fraction < 1)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, " is ", *fraction * 100, "%; right would be above 0% and below 100%"));
+}
+
 absl::Status Positive(absl::string_view flag, absl::Duration value) {
   if (value > absl::ZeroDuration()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(flag, " is ", absl::FormatDuration(value),
@@ -64,7 +71,7 @@ absl::Status Validate(const ProbeSpec& spec) {
       AtLeast<int64_t>("--eval-batch", spec.workload.evaluation_batch.value_or(0), 0));
   AB_RETURN_IF_ERROR(Fraction("--tolerance", spec.tolerance));
   AB_RETURN_IF_ERROR(Fraction("--fraction", spec.fraction));
-  AB_RETURN_IF_ERROR(Fraction("--headroom", spec.headroom_fraction));
+  AB_RETURN_IF_ERROR(Percent("--headroom", spec.headroom_fraction));
   AB_RETURN_IF_ERROR(Positive("--trial-timeout", spec.trial_timeout));
   AB_RETURN_IF_ERROR(Positive("--time-limit", spec.time_limit.value_or(absl::Seconds(1))));
   if (spec.multiple_of > spec.max_batch) {

@@ -267,10 +267,6 @@ void Search::TakeCeiling(const Observation& observation, const Failure& failure)
     verify_ = false;
     outcome_.warnings.push_back(absl::StrCat("the cached batch of ", trial.batch,
                                              " does not fit any more: ", failure.message));
-  } else if (!memory) {
-    outcome_.warnings.push_back(absl::StrCat(
-        "a batch of ", trial.batch, " does not fail for memory (", EnumName(failure.kind),
-        "): ", failure.message, "; batches from there on are taken as unsafe"));
   }
   const BatchBound bound = memory                                  ? BatchBound::kMemory
                            : failure.kind == FailureKind::kTimeout ? BatchBound::kTimeLimit
@@ -279,7 +275,18 @@ void Search::TakeCeiling(const Observation& observation, const Failure& failure)
                     !bracket_.ran_below_ceiling();
   bracket_.AddFailed(trial.batch, bound);
   const int64_t least = std::max(rule_.Least(), first_batch_);
-  if (trial.batch > least) return;
+  if (trial.batch > least) {
+    if (memory || trial.purpose == TrialPurpose::kVerify) return;
+    // Ceilings come down: the last one is what bounds the answer.
+    if (!ceiling_warning_.has_value()) {
+      ceiling_warning_ = outcome_.warnings.size();
+      outcome_.warnings.emplace_back();
+    }
+    outcome_.warnings[*ceiling_warning_] = absl::StrCat(
+        "a batch of ", trial.batch, " does not fail for memory (", EnumName(failure.kind),
+        "): ", failure.message, "; batches from there on are taken as unsafe");
+    return;
+  }
   if (!memory) {
     Fail(first_failure_.value_or(failure));
     return;

@@ -142,8 +142,7 @@ class Search {
   Choice Choose() const;
   // The largest batch that may fit, as far as is known; INT64_MAX: nothing speaks against any.
   int64_t Guess(const Bracket::Ran& largest) const;
-  // What is left of the budget at the largest batch that ran allows up to this one; INT64_MAX where
-  // that is too far away to tell.
+  // Up to here what the largest that ran left of the budget goes; INT64_MAX: too far to tell.
   int64_t NearbyGuess(const Bracket::Ran& largest) const;
   // Times the largest batch that ran, up to which the next trial may go.
   int64_t Growth(const Bracket::Ran& largest) const;
@@ -181,6 +180,7 @@ class Search {
   bool reconfirmed_ = false;
   // The fit was sure of the last batch that failed, and nothing has run since the first failure.
   bool broken_promise_ = false;
+  std::optional<size_t> ceiling_warning_;  // Which of the outcome's warnings tells of one.
   // A failed trial may leave its process damaged.
   bool fresh_from_now_ = false;
   int64_t first_batch_;

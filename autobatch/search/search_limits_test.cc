@@ -16,6 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::SizeIs;
 
 // 1 GiB and 100 MiB a sample in 8 GiB: 71 fit.
 constexpr int64_t kFits = 71;
@@ -316,6 +317,8 @@ TEST(SearchDistrustTest, LossNotFinite_IsUnsafeFromThereOn) {
   EXPECT_GE(*search.outcome().confirmed_batch, 39);
   EXPECT_LE(*search.outcome().confirmed_batch, 40);
   EXPECT_THAT(Warnings(search), HasSubstr("non_finite_loss"));
+  // However often it was met on the way down.
+  EXPECT_THAT(search.outcome().warnings, SizeIs(1));
 }
 
 TEST(SearchFirstTest, ModelErrorAtOneAndTwoDoesNotFit_NamesTheMemory) {
@@ -353,6 +356,7 @@ TEST(SearchFirstTest, ModelErrorWhileLoading_IsNotTriedAgain) {
   const Search search = Finish(Plain(), curve);
   EXPECT_EQ(search.observations().size(), 1);
   EXPECT_THAT(search.outcome().failure->message, HasSubstr("no such file"));
+  EXPECT_THAT(Warnings(search), "") << "the failure says it already";
 }
 
 TEST(SearchCacheTest, CachedBatchRuns_OneTrialAnswers) {

@@ -119,6 +119,14 @@ class Trial {
       seen_.budget_bytes = std::min(trial_.limit_bytes.value_or(room), room);
     }
     place_.budget_bytes = seen_.budget_bytes;
+    if (trial_.limit_bytes.has_value() && *trial_.limit_bytes <= 0) {
+      Fail(FailureKind::kOutOfMemory,
+           absl::StrCat("no memory is left for training: the memory limit is no more than the "
+                        "margins of ",
+                        FormatBytes(trial_.reserve_bytes)),
+           "Raise the memory limit, or ask for smaller margins.");
+      return false;
+    }
     if (seen_.budget_bytes.has_value() && *seen_.budget_bytes <= 0) {
       Fail(
           FailureKind::kOutOfMemory,

@@ -92,6 +92,14 @@ TEST_F(RunTrialTest, OutOfMemory_IsTypedPlacedAndFollowedByACleanTrial) {
   EXPECT_TRUE(Run({.batch = 4, .limit_bytes = memory_->HeldBytes() + 20 * kMiB}).ok());
 }
 
+TEST_F(RunTrialTest, MemoryLimitWithinTheMargins_IsNamedAndNotTheHostsMemory) {
+  const Observation seen = Run({.limit_bytes = 0, .reserve_bytes = 256 * kMiB});
+  ASSERT_FALSE(seen.ok());
+  EXPECT_EQ(seen.failure->kind, FailureKind::kOutOfMemory);
+  EXPECT_THAT(seen.failure->message, HasSubstr("memory limit is no more than the margins of 256"));
+  EXPECT_THAT(seen.failure->advice, HasSubstr("memory limit"));
+}
+
 TEST_F(RunTrialTest, OutOfMemory_WrappedSoThatItsTypeIsLost_IsKnownByTheRecord) {
   workload_.mutate = [](at::Tensor output) -> at::Tensor {
     try {

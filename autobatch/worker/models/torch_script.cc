@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -184,10 +185,11 @@ absl::Status CheckInputs(const torch::jit::Module& module, const WorkloadSpec& s
   }
   std::vector<std::string> names;
   size_t required = 0;
-  for (const c10::Argument& argument : forward->function().getSchema().arguments()) {
-    if (argument.name() == "self") continue;
-    names.push_back(argument.name());
-    if (!argument.default_value().has_value()) ++required;
+  // The first argument is the module itself, whatever its author called it.
+  const auto& arguments = forward->function().getSchema().arguments();
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    names.push_back(arguments[i].name());
+    if (!arguments[i].default_value().has_value()) ++required;
   }
   if (required <= spec.inputs.size() && spec.inputs.size() <= names.size()) {
     return absl::OkStatus();
@@ -209,6 +211,13 @@ absl::StatusOr<std::unique_ptr<Workload>> LoadTorchScript(const WorkloadSpec& sp
   } catch (const std::exception& e) {
     const auto* error = dynamic_cast<const c10::Error*>(&e);
     const std::string text = error != nullptr ? error->what_without_backtrace() : e.what();
+    if (absl::StrContains(text, "constants.pkl")) {
+      // torch.save's archives lack it. LibTorch's own words blame a damaged disk.
+      return absl::InvalidArgumentError(
+          absl::StrCat("'", spec.name,
+                       "' is an archive of torch.save, not TorchScript: save the "
+                       "model with torch.jit.save(torch.jit.script(model), FILE)"));
+    }
     return absl::InvalidArgumentError(absl::StrCat(
         "TorchScript file '", spec.name,
         "' does not load: ", std::vector<std::string>(absl::StrSplit(text, '\n')).front()));

@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Functions.h>
+#include <caffe2/serialize/inline_container.h>
 #include <gmock/gmock.h>
 #include <torch/csrc/jit/api/module.h>
 
@@ -183,6 +184,19 @@ TEST(LoadTorchScriptTest, TruncatedArchive_SaysWhatTorchSaysInOneLine) {
   const std::string error = ErrorOf(Spec(path));
   EXPECT_THAT(error, AllOf(HasSubstr("does not load: "), HasSubstr("PytorchStreamReader"),
                            Not(HasSubstr("\n"))));
+}
+
+TEST(LoadTorchScriptTest, ArchiveOfTorchSave_IsNamedAsSuch) {
+  const std::string path = ::testing::TempDir() + "state.pt";
+  caffe2::serialize::PyTorchStreamWriter(path).writeEndOfFile();
+  EXPECT_THAT(ErrorOf(Spec(path)), AllOf(HasSubstr("torch.save"), HasSubstr("torch.jit.save"),
+                                         Not(HasSubstr("corrupted"))));
+}
+
+TEST(LoadTorchScriptTest, ModuleArgument_MayHaveAnyName) {
+  EXPECT_TRUE(
+      LoadTorchScript(Spec(SaveModule("def forward(s, x):\n  return torch.matmul(x, s.weight)\n")))
+          .ok());
 }
 
 TEST(LoadTorchScriptTest, NothingToTrain_IsRefused) {
