@@ -128,6 +128,11 @@ uint64_t Device::FreeBytes() {
   return used >= limit ? 0 : limit - used;
 }
 
+uint64_t Device::HeldBytes() {
+  const std::lock_guard lock(mutex_);
+  return usage_.Own(UsageIndex());
+}
+
 bool Device::Spilled() {
   const std::lock_guard lock(mutex_);
   return usage_.Total(UsageIndex()) > Limit();

@@ -85,7 +85,8 @@ class Device {
   uint64_t OffsetOf(const void* address) const { return addresses_.OffsetOf(address); }
   KeptBytes& kept() { return kept_; }
 
-  // The most that this process held.
+  // By this process, context included: now, and at most.
+  uint64_t HeldBytes();
   uint64_t peak() const { return peak_; }
 
  private:

@@ -8,6 +8,7 @@
 #include "autobatch/simcuda/address_space.h"
 #include "autobatch/simcuda/driver.h"
 #include "autobatch/simcuda/fault_injection.h"
+#include "autobatch/simcuda/phases.h"
 #include "autobatch/simcuda/session.h"
 
 using namespace autobatch::simcuda;  // NOLINT: the functions below have C names.
@@ -78,6 +79,7 @@ SIMCUDA_EXPORT CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t
     if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   }
   if (FaultsAtAllocation(*device) || !device->TakeMemory(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+  NoteMemory(*device);
   *handle = reinterpret_cast<CUmemGenericAllocationHandle>(
       new Physical{.device = device, .bytes = bytes, .holders = 1, .properties = *properties});
   return CUDA_SUCCESS;

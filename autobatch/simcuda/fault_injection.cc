@@ -1,14 +1,13 @@
 #include "autobatch/simcuda/fault_injection.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <string_view>
 
+#include "autobatch/simcuda/phases.h"
 #include "autobatch/simcuda/session.h"
 
 namespace autobatch::simcuda {
@@ -26,13 +25,6 @@ std::atomic<uint64_t> all_allocations = 0;
 std::atomic<uint64_t> launches = 0;
 std::atomic<int64_t> largest_batch = 0;
 std::atomic<bool> hangs = false;
-
-// The framework runs the backward pass of a CUDA device in a thread of its own.
-bool InBackward() {
-  char name[16] = {};
-  pthread_getname_np(pthread_self(), name, sizeof(name));
-  return std::string_view(name).starts_with("pt_autograd");
-}
 
 bool Strikes(uint64_t number, uint64_t at) { return at != 0 && number == at; }
 
@@ -56,7 +48,7 @@ bool FaultsAtAllocation(Device& device) {
   const bool batch_too_large =
       plan.oom_from_batch != 0 && largest_batch >= static_cast<int64_t>(plan.oom_from_batch);
   bool counted = false;
-  if (plan.oom_at != 0 && (!plan.oom_in_backward || InBackward())) {
+  if (plan.oom_at != 0 && (!plan.oom_in_backward || InBackwardThread())) {
     counted = ++allocations >= plan.oom_at;
   }
   if (!batch_too_large && !counted) return false;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "autobatch/simcuda/fault_injection.h"
+#include "autobatch/simcuda/phases.h"
 #include "autobatch/simcuda/session.h"
 
 namespace autobatch::simcuda {
@@ -118,6 +119,7 @@ cudaError_t Launch(Kernel* kernel, dim3 grid, dim3 block, size_t shared_bytes) {
   }
   device->kept().Forget();
   launches.fetch_add(1, std::memory_order_relaxed);
+  PhaseAtLaunch(/*by_library=*/false);
   FaultsAtLaunch(*device);
   return Report(Broken());
 }
@@ -128,6 +130,7 @@ void LibraryLaunch() {
   if (device == nullptr) return;
   device->kept().Forget();
   launches.fetch_add(1, std::memory_order_relaxed);
+  PhaseAtLaunch(/*by_library=*/true);
   FaultsAtLaunch(*device);
 }
 

@@ -12,6 +12,7 @@
 #include "autobatch/simcuda/copy.h"
 #include "autobatch/simcuda/fault_injection.h"
 #include "autobatch/simcuda/kernels.h"
+#include "autobatch/simcuda/phases.h"
 #include "autobatch/simcuda/session.h"
 
 using namespace autobatch::simcuda;  // NOLINT: the functions below have C names.
@@ -62,6 +63,7 @@ SIMCUDA_EXPORT cudaError_t cudaMalloc(void** address, size_t bytes) {
   *address = nullptr;
   if (bytes == 0) return cudaSuccess;
   if (!FaultsAtAllocation(*device)) *address = device->Allocate(bytes);
+  NoteMemory(*device);
   return Report(*address == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
 }
 
