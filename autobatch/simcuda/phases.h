@@ -5,9 +5,9 @@
 
 namespace autobatch::simcuda {
 
-// What a training program is at, judged from outside: the framework runs the backward pass in threads
-// of their own; what follows it on another thread is the optimizer, until cuBLAS or cuDNN are asked
-// for the next forward pass.
+// What a training program is at, judged from outside: the framework runs the backward pass in
+// threads of their own; what follows it on another thread is the optimizer, until cuBLAS or cuDNN
+// are asked for the next forward pass.
 enum class Phase { kSetup, kForward, kBackward, kOptimizer };
 inline constexpr int kPhases = 4;
 const char* PhaseName(Phase phase);
