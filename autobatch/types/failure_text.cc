@@ -53,6 +53,8 @@ constexpr Rule kRules[] = {
     {"hardware stack error", FailureKind::kIllegalAccess},
     {"uncorrectable ecc error", FailureKind::kIllegalAccess},
     {"gpu is lost", FailureKind::kIllegalAccess},
+    // What the runtime says of a device that no longer answers.
+    {"cuda error: unknown error", FailureKind::kIllegalAccess},
     {"fallen off the bus", FailureKind::kIllegalAccess},
     {"nvrm: xid", FailureKind::kIllegalAccess},
     // More elements than a kernel's 32-bit index or grid can name: also no matter of memory.

@@ -39,6 +39,7 @@ const Case kCases[] = {
     {"CUDA error: misaligned address", kIllegal, kIllegal},
     {"CUDA error: unspecified launch failure", kIllegal, kIllegal},
     {"Unable to determine the device handle: GPU is lost. Reboot the system", kIllegal, kIllegal},
+    {"CUDA error: unknown error", kIllegal, kIllegal},
     {"NVRM: Xid (PCI:0000:65:00): 79, GPU has fallen off the bus", kIllegal, kIllegal},
     {"Expected canUse32BitIndexMath(input) to be true, but got false.", kIllegal, kIllegal},
     {"CUDA error: invalid configuration argument", kIllegal, kIllegal},

@@ -70,6 +70,7 @@ class Trial {
     } catch (...) {
       seen_.failure = DescribeCaught(memory_, place_);
     }
+    AskDevice();
     // Only here, the handler left, is the memory of the failed step given back.
     Release();
     Summarize();
@@ -179,6 +180,20 @@ class Trial {
   void Close() {
     seen_.free_after_bytes = memory_.Query().free_bytes;
     seen_.context_bytes = memory_.ContextBytes();
+  }
+
+  // A library in a context that is lost fails in words of its own ("CUDNN_STATUS_INTERNAL_ERROR"): the
+  // device tells what came before.
+  void AskDevice() {
+    if (seen_.ok() || seen_.failure->kind == FailureKind::kIllegalAccess) return;
+    try {
+      memory_.Synchronize();
+    } catch (...) {
+      Failure cause = DescribeCaught(memory_, place_);
+      if (cause.kind != FailureKind::kIllegalAccess) return;
+      absl::StrAppend(&cause.message, "; what it came up as: ", seen_.failure->message);
+      seen_.failure = std::move(cause);
+    }
   }
 
   void Release() {
