@@ -100,7 +100,7 @@ void Node::MakeGpus() {
   const std::string text = Environment("AUTOBATCH_SIM_DEVICES").value_or("");
   const std::string folder = Environment("AUTOBATCH_SIM_SHARED").value_or("");
   usage_ = std::make_unique<SharedUsage>(folder.empty() ? "" : folder + "/use-" + name_);
-  if (text.empty()) return;
+  if (text.empty()) return Fail("AUTOBATCH_SIM_DEVICES is not set");
   const DeviceList list = ParseDeviceList(text);
   if (!list.error.empty()) return Fail("AUTOBATCH_SIM_DEVICES: " + list.error);
   if (driver_version_ < 1000) return Fail("AUTOBATCH_SIM_DRIVER is no version such as 12.4");

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "autobatch/simcuda/text.h"
 
@@ -21,10 +23,18 @@ namespace {
 
 std::atomic<Phase> present = Phase::kSetup;
 
+struct DevicePeaks {
+  Device* device = nullptr;
+  std::array<uint64_t, kPhases> peaks = {};
+};
+
 struct Report {
   std::string path;
   std::mutex mutex;
-  std::map<Device*, std::array<uint64_t, kPhases>> peaks;
+  // A forked child has nothing to say of its parent's memory.
+  pid_t pid = 0;
+  // By place on the bus and instance.
+  std::map<std::pair<int, int>, DevicePeaks> devices;
 };
 
 std::string JsonString(std::string_view text) {
@@ -41,10 +51,12 @@ Report* TheReport();
 
 void WriteReport() {
   Report& report = *TheReport();
+  if (report.pid != getpid()) return;
   const std::lock_guard lock(report.mutex);
   std::string line = "{\"pid\": " + std::to_string(getpid()) + ", \"devices\": [";
   const char* separator = "";
-  for (const auto& [device, peaks] : report.peaks) {
+  for (const auto& [place, entry] : report.devices) {
+    const auto& [device, peaks] = entry;
     line += separator;
     line += "{\"bus\": " + std::to_string(device->bus()) +
             ", \"uuid\": " + JsonString(device->UuidText()) +
@@ -74,6 +86,7 @@ Report* TheReport() {
     if (path.empty()) return static_cast<Report*>(nullptr);
     auto* const made = new Report;
     made->path = path;
+    made->pid = getpid();
     std::atexit(WriteReport);
     return made;
   }();
@@ -125,7 +138,9 @@ void NoteMemory(Device& device) {
   // What is allocated in the backward pass may come before its first kernel.
   const Phase phase = InBackwardThread() ? Phase::kBackward : present.load();
   const std::lock_guard lock(report->mutex);
-  uint64_t& peak = report->peaks[&device][static_cast<size_t>(phase)];
+  DevicePeaks& entry = report->devices[{device.bus(), device.instance().value_or(-1)}];
+  entry.device = &device;
+  uint64_t& peak = entry.peaks[static_cast<size_t>(phase)];
   peak = std::max(peak, device.HeldBytes());
 }
 

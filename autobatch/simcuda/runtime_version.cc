@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <initializer_list>
+#include <string>
 
 namespace autobatch::simcuda {
 namespace {
@@ -36,25 +38,21 @@ size_t AskSize(std::initializer_list<const char*> libraries, const char* symbol)
 }  // namespace
 
 int RuntimeVersion() {
-  // Newer ones follow the pattern.
-  static const int version = [] {
-    const int found = AskInt({"libcudart.so.13", "libcudart.so.12", "libcudart.so.14",
-                              "libcudart.so.11.0", "libcudart.so.10.2"},
-                             "cudaRuntimeGetVersion");
-    return found == 0 ? kDefault : found;
-  }();
-  return version;
+  // Asked again until there is one: a program may use NVML before it loads its framework.
+  static std::atomic<int> known = 0;
+  if (known == 0) {
+    known = AskInt({"libcudart.so.13", "libcudart.so.12", "libcudart.so.14", "libcudart.so.11.0",
+                    "libcudart.so.10.2"},
+                   "cudaRuntimeGetVersion");
+  }
+  return known == 0 ? kDefault : known.load();
 }
 
-const std::string& UnsupportedRuntime() {
-  static const auto* const why = [] {
-    const int major = RuntimeVersion() / 1000;
-    if (major == 12 || major == 13) return new std::string;
-    return new std::string("the CUDA runtime is " + std::to_string(major) + "." +
-                           std::to_string(RuntimeVersion() % 1000 / 10) +
-                           "; 12 and 13 can be simulated");
-  }();
-  return *why;
+std::string UnsupportedRuntime() {
+  const int major = RuntimeVersion() / 1000;
+  if (major == 12 || major == 13) return "";
+  return "the CUDA runtime is " + std::to_string(major) + "." +
+         std::to_string(RuntimeVersion() % 1000 / 10) + "; 12 and 13 can be simulated";
 }
 
 size_t CublasVersion() {

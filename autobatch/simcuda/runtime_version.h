@@ -11,7 +11,7 @@ namespace autobatch::simcuda {
 int RuntimeVersion();
 
 // Why that version cannot be simulated; empty where it can.
-const std::string& UnsupportedRuntime();
+std::string UnsupportedRuntime();
 
 // cuBLAS's, cuDNN's and NCCL's own version numbers; 0 where the library is not loaded.
 size_t CublasVersion();
