@@ -58,6 +58,10 @@ void Terminal::OnTrial(size_t device, const Observation& observation) {
 }
 
 void Terminal::OnDevice(size_t device, const DeviceResult& result) {
+  // What a seed estimator logs belongs to its answer.
+  for (const std::string& line : result.log) {
+    Write(is_terminal_ ? live_.Print(line, Columns()) : absl::StrCat(line, "\n"));
+  }
   if (is_terminal_) Write(live_.Finish(device, Outcome(result), Columns()));
 }
 

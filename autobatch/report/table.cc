@@ -177,7 +177,16 @@ std::string MarginBlock(const DeviceResult& result, int width) {
   std::vector<int> widths = Widths(columns, rows);
   const int why = width - LineWidth({widths[0], widths[1], widths[2]}) - 2;
   widths.back() = std::min(widths.back(), std::max(why, kLeastName));
-  return absl::StrCat(block, Aligned(columns, rows, widths));
+  // A reason that is cut explains nothing.
+  std::vector<Row> wrapped;
+  for (Row row : rows) {
+    for (std::string& line : Wrap(row.back(), widths.back())) {
+      row.back() = std::move(line);
+      wrapped.push_back(std::exchange(row, Row{"", "", "", ""}));
+    }
+    if (!row[0].empty()) wrapped.push_back(row);  // No reason was given.
+  }
+  return absl::StrCat(block, Aligned(columns, wrapped, widths));
 }
 
 // The margins of every device, once for those that agree.

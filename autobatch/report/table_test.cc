@@ -86,5 +86,20 @@ TEST(ResultTableTest, HostileStrings_AddNoLine) {
   EXPECT_THAT(table, Not(HasSubstr("\nAUTOBATCH")));
 }
 
+TEST(ResultTableTest, LongReasonOfAMargin_IsWrappedAndNoneIsLost) {
+  NodeReport report;
+  DeviceResult& result = report.devices.emplace_back();
+  result.device.address = "cuda:0";
+  result.budget_bytes = kGiB;
+  std::string reason = "because";
+  for (int i = 0; i < 20; ++i) reason += " of everything";
+  result.margins = {{.name = "headroom", .bytes = kMiB, .note = reason + " and the end"},
+                    {.name = "silent", .bytes = kMiB}};
+  const std::string table = ResultTable(report, 80);
+  EXPECT_THAT(table, HasSubstr("and the end"));
+  EXPECT_THAT(table, HasSubstr("silent"));
+  EXPECT_THAT(table, Not(HasSubstr("…")));
+}
+
 }  // namespace
 }  // namespace autobatch
