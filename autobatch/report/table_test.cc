@@ -90,11 +90,11 @@ TEST(ResultTableTest, LongReasonOfAMargin_IsWrappedAndNoneIsLost) {
   NodeReport report;
   DeviceResult& result = report.devices.emplace_back();
   result.device.address = "cuda:0";
-  result.budget_bytes = kGiB;
+  result.budget_bytes = 1 << 30;
   std::string reason = "because";
   for (int i = 0; i < 20; ++i) reason += " of everything";
-  result.margins = {{.name = "headroom", .bytes = kMiB, .note = reason + " and the end"},
-                    {.name = "silent", .bytes = kMiB}};
+  result.margins = {{.name = "headroom", .bytes = 1 << 20, .note = reason + " and the end"},
+                    {.name = "silent", .bytes = 1 << 20}};
   const std::string table = ResultTable(report, 80);
   EXPECT_THAT(table, HasSubstr("and the end"));
   EXPECT_THAT(table, HasSubstr("silent"));
