@@ -77,6 +77,7 @@ TEST(ConfigurationTest, BadText_OfAnyKind_NamesTheEntryAndWhatIsWrong) {
   EXPECT_THAT(error("rtx3090:count=20,rtx3090:count=20"), HasSubstr("more than 32"));
   EXPECT_THAT(error("t4:mig=1g.5gb"), HasSubstr("8.0 or later"));
   EXPECT_THAT(error("a100-80:mig=4g.40gb+4g.40gb"), HasSubstr("do not fit"));
+  EXPECT_THAT(error("a100-80:mig=3g.40gb+3g.40gb+1g.10gb"), HasSubstr("do not fit"));
   EXPECT_THAT(error("a100-80:mig=big"), HasSubstr("no MIG profile"));
 }
 

@@ -1,6 +1,7 @@
 #include "autobatch/simcuda/read_back.h"
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -37,7 +38,12 @@ const std::vector<Rule>& Rules() {
 }  // namespace
 
 bool ReadBack(std::string_view kernel, void* to, size_t bytes) {
+  static const bool trace = Environment("AUTOBATCH_SIM_TRACE") == "1";
   if (bytes > kLargestNumber || kernel.empty()) return false;
+  if (trace) {
+    std::fprintf(stderr, "simcuda: %zu bytes read back after kernel %s\n", bytes,
+                 std::string(kernel).c_str());
+  }
   for (const Rule& rule : Rules()) {
     if (kernel.find(rule.part_of_name) == std::string_view::npos) continue;
     std::memcpy(to, &rule.value, bytes);

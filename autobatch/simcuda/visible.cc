@@ -74,12 +74,12 @@ std::vector<SelectedDevice> SelectVisible(std::optional<std::string_view> value,
                                           const std::vector<SelectableGpu>& gpus) {
   if (!value) return KeepOneInstance(AllDevices(gpus));
   std::vector<SelectedDevice> selected;
+  // The first entry's kind is all entries' kind; one of another selects nothing by it.
   const Kind kind = KindOf(*value);
   std::string_view rest = *value;
   while (true) {
     const size_t comma = rest.find(',');
     const std::string entry(rest.substr(0, comma));
-    if (KindOf(entry) != kind) break;
     const auto device = Select(entry, kind, gpus);
     if (!device) break;
     if (std::find(selected.begin(), selected.end(), *device) != selected.end()) return {};

@@ -77,6 +77,11 @@ class DevicesTest(unittest.TestCase):
         [copies] = self.lines("rtx3090", "copies")
         self.assertEqual(copies, {"back": [3, 1, 4], "computed": 0})
 
+    def test_a_count_is_what_a_rule_says_it_is(self):
+        self.assertEqual(self.lines("rtx3090", "count"), [{"count": 0}])
+        self.assertEqual(self.lines("rtx3090", "count", AUTOBATCH_SIM_READ_BACK="NonZeroOp=70"),
+                         [{"count": 70}])
+
     def test_other_ways_to_a_kernel_work(self):
         self.assertEqual(self.lines("rtx3090", "operations"), [{"operations": True}])
 

@@ -6,6 +6,7 @@
 //   fill               256 MiB tensors until memory is out
 //   hold=BYTES         a tensor, kept until the input ends
 //   train=BATCH        three steps of a small residual network; a second number says the device
+//   count              how many of some numbers are not zero
 //   copies             numbers sent to the device and read back
 //   operations         a few kernels that are found by other ways than a plain launch
 
@@ -122,6 +123,11 @@ void Copies() {
               back[1].item<int64_t>(), back[2].item<int64_t>(), computed[0].item<int64_t>());
 }
 
+void Count() {
+  const torch::Tensor x = torch::ones(1000, OnDevice(0));
+  std::printf("{\"count\": %ld}\n", x.nonzero().size(0));
+}
+
 void Operations() {
   torch::Tensor x = torch::randn({64, 64}, OnDevice(0));
   torch::special::bessel_j0(x);  // compiled at run time
@@ -150,6 +156,7 @@ void Do(const std::string& what) {
     const size_t comma = value.find(',');
     Train(std::stoll(value), comma == std::string::npos ? 0 : std::stoi(value.substr(comma + 1)));
   }
+  if (name == "count") Count();
   if (name == "copies") Copies();
   if (name == "operations") Operations();
   std::fflush(stdout);
