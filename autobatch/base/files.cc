@@ -56,9 +56,10 @@ absl::Status WriteAll(int descriptor, absl::string_view content, absl::string_vi
 }
 
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content) {
-  std::error_code ignored;  // A missing folder shows when the file is opened.
+  std::error_code ignored;
+  std::error_code no_folder;  // Shows when the file is opened, but only this says why.
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  if (!parent.empty()) std::filesystem::create_directories(parent, ignored);
+  if (!parent.empty()) std::filesystem::create_directories(parent, no_folder);
 
   const bool in_place =
       std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
@@ -70,7 +71,7 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
     target += ".XXXXXX";
     file = mkostemp(target.data(), O_CLOEXEC);
   }
-  if (file < 0) return Error(errno, "write", path);
+  if (file < 0) return Error(no_folder ? no_folder.value() : errno, "write", path);
 
   absl::Status status = WriteAll(file, content, path);
   if (!in_place && status.ok()) {

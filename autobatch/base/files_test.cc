@@ -36,6 +36,13 @@ TEST(WriteFileAtomicallyTest, FullDisk_IsAnErrorThatNamesThePath) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("/dev/full"));
 }
 
+TEST(WriteFileAtomicallyTest, FolderThatCannotBeMade_SaysWhy) {
+  const absl::Status status = WriteFileAtomically("/dev/null/folder/file", "text");
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/dev/null/folder/file"));
+  EXPECT_EQ(status.code(), absl::ErrnoToStatusCode(ENOTDIR));
+  EXPECT_FALSE(WriteFileAtomically("/proc/self/folder/file", "text").ok());
+}
+
 TEST(WriteFileAtomicallyTest, ParentIsAFile_NamesThePathAndKeepsTheOldOne) {
   const std::string folder = Folder("file");
   ASSERT_TRUE(WriteFileAtomically(folder + "/plain", "kept").ok());

@@ -124,6 +124,7 @@ absl::StatusOr<DeviceResult> ProbeDevice(const ProbeSpec& spec, const Device& de
   const SteadyTime deadline = Add(start, limit);
   const bool limited = limit < absl::InfiniteDuration();
   if (limited) search.SetTimeLeft(limit);
+  std::optional<Observation> cut_short;
   while (const std::optional<TrialSpec> trial = search.NextTrial()) {
     if (std::optional<Failure> why = parts.stopped(); why.has_value()) {
       search.Stop(*std::move(why));
@@ -148,12 +149,14 @@ absl::StatusOr<DeviceResult> ProbeDevice(const ProbeSpec& spec, const Device& de
     if (cancelled || (time_is_up && !seen.ok())) {
       // Not the workload's fault: the search must not take it for a ceiling.
       search.Stop(parts.stopped().value_or(TimeIsUp(limit)));
+      cut_short = std::move(seen);
       break;
     }
     search.Observe(std::move(seen));
     if (limited) search.SetTimeLeft(Between(parts.clock.Now(), deadline));
   }
   DeviceResult result = ToResult(device, search);
+  if (cut_short.has_value()) result.observations.push_back(*std::move(cut_short));
   result.elapsed_ms = absl::ToDoubleMilliseconds(Between(start, parts.clock.Now()));
   return result;
 }

@@ -157,11 +157,16 @@ TEST_F(NodeProbeTest, Cancel_EndsEveryDeviceWithTheReason) {
   };
   NodeProbe probe({}, {Card("a", 24 * kGiB), Card("b", 10 * kGiB)}, Parts());
   running = &probe;
+  int told = 0;
   for (const DeviceResult& result : probe.Run()) {
     EXPECT_NE(result.status, ResultStatus::kConfirmed);
     ASSERT_TRUE(result.failure.has_value());
     EXPECT_EQ(result.failure->signal, 2);
+    if (result.observations.empty() || result.observations.back().ok()) continue;
+    ++told;
+    EXPECT_EQ(result.observations.back().failure->kind, FailureKind::kCancelled);
   }
+  EXPECT_GE(told, 1) << "the trial that was cut short is told too";
 }
 
 // Counts how many of its kind are alive.

@@ -154,6 +154,7 @@ int Main(int argc, char** argv) {
   }
   if (argc > 1 && absl::string_view(argv[1]) == "--describe") {
     if (mode == "hang") Hang();
+    if (mode == "mute") return 0;
     printf(
         "a library's chatter\n%s\n",
         ToJson(WorkerDescription{.libtorch_version = "2.11.0", .devices = std::vector<Device>(300)})

@@ -179,6 +179,9 @@ class WorkerTrialRunner final : public TrialRunner {
       evidence.report = worker_->report();
       evidence.stderr_tail = worker_->StderrTail();
       worker_.reset();
+    } else {
+      // Cancelled before there was a process: none is left.
+      evidence.report.emplace();
     }
     evidence.said_hello = transcript.hello().has_value();
     evidence.phase = transcript.phase();
@@ -259,7 +262,11 @@ absl::StatusOr<WorkerDescription> DescribeWorker(const WorkerPrograms& programs,
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     if (absl::StartsWith(line, "{")) description = std::string(line);
   }
-  return FromJson<WorkerDescription>(description);
+  absl::StatusOr<WorkerDescription> read = FromJson<WorkerDescription>(description);
+  if (read.ok()) return read;
+  return absl::FailedPreconditionError(absl::StrCat(
+      programs.worker, " --describe answered with no description (", read.status().message(),
+      "); is it of another version?\n", evidence.stderr_tail));
 }
 
 }  // namespace autobatch

@@ -234,7 +234,9 @@ TEST_F(WorkerTrialRunnerTest, Cancel_EndsThisTrialAndEveryLaterOne) {
   ASSERT_FALSE(seen.ok());
   EXPECT_EQ(seen.failure->kind, FailureKind::kCancelled);
   fifo.WaitUntilReleased();
-  EXPECT_EQ(Run(*runner, {.fresh_process = true}).failure->kind, FailureKind::kCancelled);
+  const Observation later = Run(*runner, {.fresh_process = true});
+  EXPECT_EQ(later.failure->kind, FailureKind::kCancelled);
+  EXPECT_THAT(later.failure->message, Not(HasSubstr("kernel"))) << "no process was started";
 }
 
 TEST_F(WorkerTrialRunnerTest, CancelDuringProgress_KeepsTheSteps) {
@@ -260,6 +262,13 @@ TEST_F(DescribeWorkerTest, MissingLibrary_IsToldInItsWords) {
   const auto description = DescribeWorker(Options("missing_library").programs, kNever);
   EXPECT_EQ(description.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(description.status().message()), HasSubstr("libtorch.so"));
+}
+
+TEST_F(DescribeWorkerTest, NoDescription_IsTheWorkersFaultAndNamesIt) {
+  const WorkerPrograms programs = Options("mute").programs;
+  const auto description = DescribeWorker(programs, kNever);
+  EXPECT_EQ(description.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(description.status().message()), HasSubstr(programs.worker));
 }
 
 TEST_F(DescribeWorkerTest, HangingDriver_IsDeadlineExceeded) {
