@@ -3,6 +3,7 @@
 load("//third_party/absl:absl.bzl", "absl_repository")
 load("//third_party/bazel:tools.bzl", "tool_repositories")
 load("//third_party/libtorch:libtorch.bzl", "libtorch_repository")
+load("//third_party/python:frameworks.bzl", "python_frameworks_repository")
 load("//third_party:system.bzl", "system_repository")
 
 def autobatch_repositories():
@@ -34,3 +35,4 @@ def autobatch_repositories():
         build_file = "//third_party/boost:boost.BUILD",
     )
     libtorch_repository(name = "libtorch")
+    python_frameworks_repository(name = "python_frameworks")

@@ -78,7 +78,7 @@ run_pip() {
   mkdir -p "$folder/tmp"
   if ! TMPDIR=$folder/tmp "$python" -m pip "$subcommand" --quiet --disable-pip-version-check \
     --no-input --no-cache-dir --no-deps --require-hashes --implementation cp --python-version 3.11 \
-    --abi cp311 --abi none --only-binary :all: "${platforms[@]}" "$@" >&2 2>"$folder/errors"; then
+    --abi cp311 --abi abi3 --abi none --only-binary :all: "${platforms[@]}" "$@" >&2 2>"$folder/errors"; then
     cat "$folder/errors" >&2
     explain_pip_failure "$lock" "$(<"$folder/errors")" "$folder"
   fi
