@@ -97,6 +97,9 @@ class ChildProcess {
   // forgets it.
   bool EndAndWait(std::string& output);
 
+  // The guard's number: the command and all its descendants are below it.
+  pid_t guard_pid() const { return guard_; }
+
   // How it ended; absent before kExited, and when the guard itself was killed.
   const std::optional<GuardReport>& report() const { return report_; }
   std::string StdoutTail() const { return stdout_tail_.Text(); }

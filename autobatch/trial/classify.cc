@@ -28,9 +28,9 @@ std::string LastLine(absl::string_view text) {
 }
 
 // The line of a log that names this kind of error; the last line if no single one does.
-std::string LineOfError(absl::string_view text, FailureKind kind) {
+std::string LineOfError(absl::string_view text, FailureKind kind, bool nearly_full) {
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (FindErrorInText(line, false) == kind) return ErrorSummary(line);
+    if (FindErrorInText(line, nearly_full) == kind) return ErrorSummary(line);
   }
   return LastLine(text);
 }
@@ -48,7 +48,7 @@ std::string Rounded(absl::Duration duration) {
 
 // "in backward of step 3", "while it started".
 std::string Where(const TrialEvidence& evidence) {
-  if (!evidence.said_hello) return "while it started";
+  if (!evidence.said_hello) return evidence.watched ? "while it ran" : "while it started";
   const int64_t step = evidence.steps + 1;
   const std::string of_step =
       step <= evidence.steps_asked ? absl::StrCat("step ", step) : "the last step";
@@ -82,6 +82,17 @@ void Killed(const TrialEvidence& evidence, Failure& failure) {
           : "");
 }
 
+// Of an end that no text explains.
+FailureKind KindOfExit(const TrialEvidence& evidence, const Failure& failure) {
+  if (failure.signal.has_value() || (evidence.said_hello && failure.exit_code == 0)) {
+    return FailureKind::kCrashed;
+  }
+  // What a shell says of a command that it does not find or may not run.
+  const bool not_run = failure.exit_code == 126 || failure.exit_code == 127;
+  if (evidence.watched && !not_run) return FailureKind::kModelError;
+  return evidence.said_hello ? FailureKind::kCrashed : FailureKind::kCannotStart;
+}
+
 // A child that ended without being told to.
 void Exited(const TrialEvidence& evidence, Failure& failure) {
   if (!evidence.report.has_value()) {
@@ -105,22 +116,25 @@ void Exited(const TrialEvidence& evidence, Failure& failure) {
       failure.signal.has_value()
           ? absl::StrCat("crashed (", SignalName(WTERMSIG(status)), ")")
           : absl::StrCat("exited with code ", WEXITSTATUS(status),
-                         evidence.cut_short ? " in the middle of a line" : " without a result");
+                         evidence.cut_short ? " in the middle of a line"
+                         : evidence.watched && !evidence.said_hello ? ""
+                                                                    : " without a result");
   // A segmentation fault speaks for itself; other ends often say why on stderr first:
   // std::terminate aborts, an interpreter exits with 1.
   const bool text_may_tell =
       failure.signal.has_value() ? failure.signal != SIGSEGV : failure.exit_code != 0;
   if (text_may_tell) {
-    if (const auto kind = FindErrorInText(evidence.stderr_tail, false); kind.has_value()) {
+    const auto kind = FindErrorInText(evidence.stderr_tail, evidence.nearly_full);
+    if (kind.has_value()) {
       failure.kind = *kind;
       failure.message =
-          absl::StrCat(how, " ", Where(evidence), ": ", LineOfError(evidence.stderr_tail, *kind));
+          absl::StrCat(how, " ", Where(evidence), ": ",
+                       LineOfError(evidence.stderr_tail, *kind, evidence.nearly_full));
       failure.requested_bytes = RequestedBytesInText(evidence.stderr_tail);
       return;
     }
   }
-  const bool crashed = evidence.said_hello || failure.signal.has_value();
-  failure.kind = crashed ? FailureKind::kCrashed : FailureKind::kCannotStart;
+  failure.kind = KindOfExit(evidence, failure);
   const std::string last = LastLine(evidence.stderr_tail);
   failure.message = absl::StrCat(how, " ", Where(evidence), last.empty() ? "" : ": ", last);
 }

@@ -29,6 +29,11 @@ struct TrialEvidence {
   // The time it was given (kDeadline).
   absl::Duration limit;
   bool said_hello = false;
+  // A command that need not say hello: it was watched from outside, and nothing is known of its
+  // phases and steps.
+  bool watched = false;
+  // When it ended, next to nothing was left of its budget.
+  bool nearly_full = false;
   // The last that it entered.
   std::optional<TrialPhase> phase;
   // Steps that it reported, of those asked.

@@ -21,11 +21,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "autobatch/trial/guard_report.h"
 
 namespace autobatch {
 namespace {
+
+// Helpers of an interpreter (resource trackers) end just after it: those are not left behind.
+constexpr int64_t kStragglerMs = 500;
+constexpr size_t kMostNames = 8;
 
 // Where the guard keeps its signalfd; the command's own copies of these numbers are closed by then.
 constexpr int kSignalFd = 5;
@@ -121,6 +126,67 @@ bool CommandEnded(pid_t command, GuardReport& report) {
   }
 }
 
+// Calls visit(pid, name, length of name) for every living process whose parent is this one.
+template <typename Visit>
+void ForEachChild(Visit visit) {
+  DIR* proc = opendir("/proc");
+  if (proc == nullptr) return;
+  while (const dirent* entry = readdir(proc)) {
+    const int pid = atoi(entry->d_name);
+    if (pid <= 0) continue;
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) continue;
+    char text[512];
+    const ssize_t size = read(file, text, sizeof(text) - 1);
+    close(file);
+    if (size <= 0) continue;
+    text[size] = '\0';
+    // "pid (name) state parent ..."; the name may hold spaces and parentheses.
+    const char* name = strchr(text, '(');
+    const char* after_name = strrchr(text, ')');
+    char state = 'Z';
+    int parent = 0;
+    if (name != nullptr && after_name != nullptr &&
+        sscanf(after_name + 1, " %c %d", &state, &parent) == 2 && parent == getpid() &&
+        state != 'Z') {
+      visit(pid, name + 1, static_cast<size_t>(after_name - name - 1));
+    }
+  }
+  closedir(proc);
+}
+
+size_t LivingChildren() {
+  size_t count = 0;
+  ForEachChild([&](pid_t, const char*, size_t) { ++count; });
+  return count;
+}
+
+// Of a command that ended by itself: what it left running, which comes to this process.
+void NoteLeft(GuardReport& report) {
+  pollfd fds[] = {{kGuardControlFd, POLLIN, 0}, {kSignalFd, POLLIN, 0}};
+  const int64_t until = NowMs() + kStragglerMs;
+  while (LivingChildren() > 0) {
+    const int64_t left = until - NowMs();
+    if (left <= 0 || fds[0].revents != 0) break;
+    poll(fds, 2, static_cast<int>(left));
+    signalfd_siginfo ignored;
+    while (read(kSignalFd, &ignored, sizeof(ignored)) == sizeof(ignored)) {
+    }
+  }
+  ForEachChild([&](pid_t child, const char* name, size_t length) {
+    if (report.left.size() == kMostNames) return;
+    std::string text;
+    for (size_t i = 0; i < length; ++i) {
+      // What JSON would need escaped, and what is no text.
+      const bool plain = name[i] >= ' ' && name[i] < 0x7f && name[i] != '"' && name[i] != '\\';
+      text += plain ? name[i] : '?';
+    }
+    report.left.push_back(text + " (pid " + std::to_string(child) + ")");
+  });
+}
+
 void WaitForCommand(pid_t command, int64_t grace_ms, GuardReport& report) {
   pollfd fds[] = {{kGuardControlFd, POLLIN, 0}, {kSignalFd, POLLIN, 0}};
   int64_t kill_at = 0;
@@ -145,6 +211,7 @@ void WaitForCommand(pid_t command, int64_t grace_ms, GuardReport& report) {
       kill_at = 0;
     }
   }
+  if (!report.ended) NoteLeft(report);
   kill(-command, SIGKILL);
   int status = 0;
   rusage usage;
@@ -154,29 +221,7 @@ void WaitForCommand(pid_t command, int64_t grace_ms, GuardReport& report) {
 
 // SIGKILL to every process whose parent is this one.
 void KillChildren() {
-  DIR* proc = opendir("/proc");
-  if (proc == nullptr) return;
-  while (const dirent* entry = readdir(proc)) {
-    const int pid = atoi(entry->d_name);
-    if (pid <= 0) continue;
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) continue;
-    char text[512];
-    const ssize_t size = read(file, text, sizeof(text) - 1);
-    close(file);
-    if (size <= 0) continue;
-    text[size] = '\0';
-    // "pid (name) state parent ..."; the name may hold spaces and parentheses.
-    const char* after_name = strrchr(text, ')');
-    int parent = 0;
-    if (after_name != nullptr && sscanf(after_name + 1, " %*c %d", &parent) == 1 &&
-        parent == getpid()) {
-      kill(pid, SIGKILL);
-    }
-  }
-  closedir(proc);
+  ForEachChild([](pid_t child, const char*, size_t) { kill(child, SIGKILL); });
 }
 
 // A killed process leaves its children to us: round by round the whole tree comes.
@@ -196,12 +241,16 @@ void EndDescendants(GuardReport& report) {
 }
 
 void Send(const GuardReport& report) {
+  std::string left;
+  for (const std::string& process : report.left) {
+    left += (left.empty() ? "\"" : ",\"") + process + "\"";
+  }
   dprintf(kGuardReportFd,
           "{\"start_errno\":%lld,\"wait_status\":%lld,\"ended\":%s,\"max_rss_bytes\":%lld,"
-          "\"user_ms\":%.3f,\"system_ms\":%.3f}\n",
+          "\"user_ms\":%.3f,\"system_ms\":%.3f,\"left\":[%s]}\n",
           static_cast<long long>(report.start_errno), static_cast<long long>(report.wait_status),
           report.ended ? "true" : "false", static_cast<long long>(report.max_rss_bytes),
-          report.user_ms, report.system_ms);
+          report.user_ms, report.system_ms, left.c_str());
 }
 
 int Main(int argc, char** argv) {

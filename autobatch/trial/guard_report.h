@@ -3,6 +3,8 @@
 
 #include <boost/describe.hpp>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 // What the guard and the parent agree on.
 //
@@ -31,9 +33,12 @@ struct GuardReport {
   int64_t max_rss_bytes = 0;
   double user_ms = 0;
   double system_ms = 0;
+  // Processes that the command, ended by itself, left running: "name (pid 12)", eight at most. They
+  // were given a moment to end too, and killed then.
+  std::vector<std::string> left;
 };
 BOOST_DESCRIBE_STRUCT(GuardReport, (),
-                      (start_errno, wait_status, ended, max_rss_bytes, user_ms, system_ms))
+                      (start_errno, wait_status, ended, max_rss_bytes, user_ms, system_ms, left))
 
 }  // namespace autobatch
 

@@ -112,8 +112,14 @@ struct Observation {
   // Wall time of the whole trial, and the child's greatest resident host memory.
   double trial_ms = 0;
   std::optional<int64_t> host_peak_bytes;
-  // How it was observed: "worker", "python" (the helper in a script of one's own), "driver".
+  // How it was observed: "worker" (ours), "python" (the helper in a script of one's own) or another
+  // that speaks the trial protocol, "driver" (a command watched from outside).
   std::string method;
+  // What the user should know of a trial that ran all the same: files and processes left behind.
+  std::vector<std::string> warnings;
+  std::string method;
+  // What the user should know of a trial that ran all the same: files and processes left behind.
+  std::vector<std::string> warnings;
   bool simulated = false;
 
   bool ok() const { return !failure.has_value(); }
@@ -125,7 +131,7 @@ BOOST_DESCRIBE_STRUCT(Observation, (),
                        total_bytes, free_before_bytes, free_after_bytes, context_bytes, batch_seen,
                        retries, late_retries, unsettled, parameters, forward_flops, input_shapes,
                        output_shapes, forward_ms, backward_ms, step_ms, trial_ms, host_peak_bytes,
-                       method, simulated))
+                       method, warnings, simulated))
 
 }  // namespace autobatch
 

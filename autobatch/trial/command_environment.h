@@ -1,0 +1,40 @@
+#ifndef AUTOBATCH_TRIAL_COMMAND_ENVIRONMENT_H_
+#define AUTOBATCH_TRIAL_COMMAND_ENVIRONMENT_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "autobatch/types/device.h"
+
+namespace autobatch {
+
+// Environment variables of a command under trial, on top of the user's own.
+struct CommandEnvironment {
+  std::vector<std::pair<std::string, std::string>> variables;
+  // Settings of the user's own that had to give way.
+  std::vector<std::string> warnings;
+};
+
+// The value of a variable in the user's environment; absent: not set.
+using EnvironmentLookup = std::function<std::optional<std::string>(const std::string& name)>;
+
+// Of this process.
+std::optional<std::string> OwnEnvironment(const std::string& name);
+
+// What a trial of a command needs: it sees `device` alone; the usual experiment loggers upload
+// nothing and write to `output_dir`, so that a dozen trials do not become a dozen runs on a
+// dashboard (nothing that only loads models or data is switched off); with `memory_fraction`
+// PyTorch's CUDA allocator answers out of memory at that share of the device.
+//
+// FailedPrecondition: the user's allocator settings leave no way to measure (see MergeAllocConf).
+absl::StatusOr<CommandEnvironment> MakeCommandEnvironment(
+    const Device& device, const std::string& output_dir, std::optional<double> memory_fraction,
+    const EnvironmentLookup& lookup = OwnEnvironment);
+
+}  // namespace autobatch
+
+#endif  // AUTOBATCH_TRIAL_COMMAND_ENVIRONMENT_H_

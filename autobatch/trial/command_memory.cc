@@ -1,0 +1,84 @@
+#include "autobatch/trial/command_memory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "autobatch/trial/process_tree.h"
+
+namespace autobatch {
+
+CommandMemory::CommandMemory(const Device& device, const TrialSpec& trial, ReadDevice read_device)
+    : on_cpu_(device.kind == DeviceKind::kCpu),
+      read_device_(std::move(read_device)),
+      limit_(trial.limit_bytes) {
+  if (on_cpu_) return;
+  before_.total_bytes = device.memory.total_bytes;
+  if (read_device_) {
+    if (const absl::StatusOr<MemoryInfo> now = read_device_(); now.ok()) {
+      before_.free_bytes = now->free_bytes;
+      if (!before_.total_bytes.has_value()) before_.total_bytes = now->total_bytes;
+    } else {
+      warnings_.push_back(absl::StrCat("the device's memory cannot be read: ",
+                                       now.status().message()));
+    }
+  }
+  if (before_.free_bytes.has_value()) {
+    const int64_t room = std::max<int64_t>(0, *before_.free_bytes - trial.reserve_bytes);
+    limit_ = std::min(limit_.value_or(room), room);
+  }
+}
+
+std::optional<double> CommandMemory::Fraction() const {
+  if (on_cpu_ || !limit_.has_value() || before_.total_bytes.value_or(0) <= 0) return std::nullopt;
+  return std::min(1.0, static_cast<double>(*limit_) / static_cast<double>(*before_.total_bytes));
+}
+
+void CommandMemory::Read(int64_t root_pid, absl::Duration since_start) {
+  const ProcessTree tree = ReadProcessTree(root_pid);
+  host_peak_ = std::max(host_peak_, tree.resident_bytes);
+  if (on_cpu_) {
+    watch_.Add(since_start, tree.resident_bytes);
+    return;
+  }
+  if (!read_device_) return;
+  if (const std::optional<int64_t> held = ReadHeld(tree.pids); held.has_value()) {
+    watch_.Add(since_start, *held);
+  }
+}
+
+std::optional<int64_t> CommandMemory::ReadHeld(const std::vector<int64_t>& pids) {
+  const absl::StatusOr<MemoryInfo> now = read_device_();
+  if (!now.ok()) return std::nullopt;
+  int64_t held = 0;
+  bool named = false;
+  for (const ProcessUse& process : now->others) {
+    const bool ours = std::find(pids.begin(), pids.end(), process.pid) != pids.end();
+    if (!ours || !process.bytes.has_value()) continue;
+    named = true;
+    held += *process.bytes;
+  }
+  if (named) return held;
+  if (!now->free_bytes.has_value() || !before_.free_bytes.has_value()) return std::nullopt;
+  const int64_t grown = *before_.free_bytes - *now->free_bytes;
+  if (grown <= 0) return 0;
+  if (!grown_use_) {
+    grown_use_ = true;
+    warnings_.push_back(
+        "the driver does not tell which process holds how much of the device: what its use grew by "
+        "is taken for the command's");
+  }
+  return grown;
+}
+
+void CommandMemory::AddProcess(int64_t max_resident_bytes) {
+  host_peak_ = std::max(host_peak_, max_resident_bytes);
+  if (on_cpu_) watch_.AddPeak(max_resident_bytes);
+}
+
+std::optional<int64_t> CommandMemory::host_peak_bytes() const {
+  if (host_peak_ <= 0) return std::nullopt;
+  return host_peak_;
+}
+
+}  // namespace autobatch

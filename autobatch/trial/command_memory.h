@@ -1,0 +1,67 @@
+#ifndef AUTOBATCH_TRIAL_COMMAND_MEMORY_H_
+#define AUTOBATCH_TRIAL_COMMAND_MEMORY_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "autobatch/trial/memory_watch.h"
+#include "autobatch/types/device.h"
+#include "autobatch/types/observation.h"
+
+namespace autobatch {
+
+// The memory of one trial of a command, as it is seen from outside: its budget, and what its
+// process tree holds of the device. Of the CPU that is the tree's resident memory; of a GPU it is
+// what the driver counts to the tree's processes or, where it names none of them (containers), what
+// the device's use grew by.
+class CommandMemory {
+ public:
+  using ReadDevice = std::function<absl::StatusOr<MemoryInfo>()>;
+
+  // Before the command starts: reads a GPU's free memory, of which the budget is what `trial` does
+  // not hold back.
+  CommandMemory(const Device& device, const TrialSpec& trial, ReadDevice read_device);
+
+  // Bytes that the command may hold; absent: no limit is known.
+  const std::optional<int64_t>& limit() const { return limit_; }
+  // The same as a share of a GPU; absent for the CPU, and where a number is missing.
+  std::optional<double> Fraction() const;
+
+  // Reads the memory of everything below this process.
+  void Read(int64_t root_pid, absl::Duration since_start);
+  // The greatest resident memory of one of its processes, known once they are gone.
+  void AddProcess(int64_t max_resident_bytes);
+
+  // The CPU's limit was seen to be passed: nothing else keeps a command from the rest of the host's
+  // memory. A GPU's own allocator and size do.
+  bool over_limit() const { return on_cpu_ && limit_.has_value() && peak_bytes() > *limit_; }
+  // Of the device; 0 when nothing was seen.
+  int64_t peak_bytes() const { return watch_.peak_bytes(); }
+  bool StillGrew() const { return watch_.StillGrew(); }
+  std::optional<int64_t> host_peak_bytes() const;
+  std::optional<int64_t> total_bytes() const { return before_.total_bytes; }
+  std::optional<int64_t> free_before_bytes() const { return before_.free_bytes; }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  // What these processes hold of the GPU.
+  std::optional<int64_t> ReadHeld(const std::vector<int64_t>& pids);
+
+  bool on_cpu_;
+  ReadDevice read_device_;
+  MemoryInfo before_;
+  std::optional<int64_t> limit_;
+  MemoryWatch watch_;
+  int64_t host_peak_ = 0;
+  std::vector<std::string> warnings_;
+  bool grown_use_ = false;
+};
+
+}  // namespace autobatch
+
+#endif  // AUTOBATCH_TRIAL_COMMAND_MEMORY_H_

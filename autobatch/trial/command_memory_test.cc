@@ -1,0 +1,78 @@
+#include "autobatch/trial/command_memory.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+namespace autobatch {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+Device Gpu() {
+  Device gpu{.uuid = "GPU-1", .kind = DeviceKind::kCuda};
+  gpu.memory.total_bytes = 1000 * kMiB;
+  return gpu;
+}
+
+MemoryInfo Use(int64_t free_mib, std::vector<ProcessUse> processes = {}) {
+  return {.total_bytes = 1000 * kMiB, .free_bytes = free_mib * kMiB, .others = std::move(processes)};
+}
+
+TEST(CommandMemoryTest, CpuLimit_IsTheTrialsAndPassedByWhatIsSeen) {
+  CommandMemory memory({.kind = DeviceKind::kCpu}, {.limit_bytes = 100}, {});
+  EXPECT_EQ(memory.limit(), 100);
+  EXPECT_EQ(memory.Fraction(), std::nullopt);
+  EXPECT_FALSE(memory.over_limit());
+  memory.AddProcess(101);
+  EXPECT_TRUE(memory.over_limit());
+  EXPECT_EQ(memory.peak_bytes(), 101);
+  EXPECT_EQ(memory.host_peak_bytes(), 101);
+}
+
+TEST(CommandMemoryTest, GpuLimit_IsWhatIsFreeLessWhatIsHeldBack) {
+  CommandMemory memory(Gpu(), {.reserve_bytes = 100 * kMiB}, [] { return Use(600); });
+  EXPECT_EQ(memory.limit(), 500 * kMiB);
+  EXPECT_DOUBLE_EQ(*memory.Fraction(), 0.5);
+  CommandMemory limited(Gpu(), {.limit_bytes = 250 * kMiB, .reserve_bytes = 100 * kMiB},
+                        [] { return Use(600); });
+  EXPECT_DOUBLE_EQ(*limited.Fraction(), 0.25);
+  CommandMemory full(Gpu(), {.reserve_bytes = 100 * kMiB}, [] { return Use(50); });
+  EXPECT_EQ(full.limit(), 0);
+}
+
+TEST(CommandMemoryTest, ProcessesTheDriverNames_AreCountedIfTheyAreOurs) {
+  // This test is one of the processes below its parent.
+  CommandMemory memory(Gpu(), {}, [] {
+    return Use(100, {{.pid = getpid(), .bytes = 300 * kMiB}, {.pid = 1, .bytes = 600 * kMiB}});
+  });
+  memory.Read(getppid(), absl::Seconds(1));
+  EXPECT_EQ(memory.peak_bytes(), 300 * kMiB);
+  EXPECT_TRUE(memory.warnings().empty());
+  EXPECT_FALSE(memory.over_limit());
+}
+
+TEST(CommandMemoryTest, ProcessesTheDriverDoesNotName_AreSeenByTheDevicesUse) {
+  int64_t free = 900;
+  CommandMemory memory(Gpu(), {}, [&] { return Use(free, {{.pid = getpid()}}); });
+  free = 500;
+  memory.Read(getppid(), absl::Seconds(1));
+  free = 700;
+  memory.Read(getppid(), absl::Seconds(2));
+  EXPECT_EQ(memory.peak_bytes(), 400 * kMiB);
+  ASSERT_EQ(memory.warnings().size(), 1u);
+  EXPECT_THAT(memory.warnings()[0], HasSubstr("grew"));
+}
+
+TEST(CommandMemoryTest, DeviceThatCannotBeRead_HasNoNumbersAndSaysWhy) {
+  CommandMemory memory(Gpu(), {}, [] { return absl::UnavailableError("lost"); });
+  memory.Read(getppid(), absl::Seconds(1));
+  EXPECT_EQ(memory.peak_bytes(), 0);
+  EXPECT_EQ(memory.limit(), std::nullopt);
+  ASSERT_EQ(memory.warnings().size(), 1u);
+  EXPECT_THAT(memory.warnings()[0], HasSubstr("lost"));
+}
+
+}  // namespace
+}  // namespace autobatch

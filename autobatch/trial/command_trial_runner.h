@@ -1,0 +1,51 @@
+#ifndef AUTOBATCH_TRIAL_COMMAND_TRIAL_RUNNER_H_
+#define AUTOBATCH_TRIAL_COMMAND_TRIAL_RUNNER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "autobatch/trial/trial_runner.h"
+#include "autobatch/types/device.h"
+#include "autobatch/types/workload.h"
+
+namespace autobatch {
+
+// What a command seen from outside reports as its method.
+inline constexpr char kDriverMethod[] = "driver";
+
+struct CommandTrialOptions {
+  // autobatch/trial:guard.
+  std::string guard;
+  // Where the command runs: the user's own folder, so that relative paths work. Empty: here.
+  std::string working_directory;
+  // The one device that the command sees.
+  Device device;
+  // kCommand, with valid placeholders.
+  WorkloadSpec workload;
+  // Ranks of the training that follows, for {global_batch}.
+  int64_t world_size = 1;
+  // Reads a GPU's memory with every process on it; empty: unknown. Not asked for the CPU, whose
+  // memory is what the command and its descendants hold of the host's.
+  std::function<absl::StatusOr<MemoryInfo>()> read_device_memory;
+  // From the asking (SIGTERM) to SIGKILL, and from a result to being asked.
+  absl::Duration grace = absl::Seconds(3);
+  // Between two readings of memory, at least: where reading takes long it is done less often.
+  absl::Duration reading_interval = absl::Milliseconds(20);
+};
+
+// Runs the trials of a user's own command, each in a process of its own, in a folder-to-write of
+// its own that is removed afterwards, with the loggers of experiments offline.
+//
+// A command that speaks the trial protocol (types/protocol.h) measures itself. Any other is watched
+// from outside (kDriverMethod): how it ended, and the greatest memory of its process tree; the
+// budget is kept by PyTorch's own limit on a GPU, and everywhere by ending what is seen above it.
+// What is worth knowing of a good trial is in Observation::warnings.
+std::unique_ptr<TrialRunner> NewCommandTrialRunner(CommandTrialOptions options);
+
+}  // namespace autobatch
+
+#endif  // AUTOBATCH_TRIAL_COMMAND_TRIAL_RUNNER_H_
