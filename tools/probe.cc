@@ -18,6 +18,7 @@
 #include "autobatch/base/status_macros.h"
 #include "autobatch/base/version.h"
 #include "autobatch/device/device_list.h"
+#include "autobatch/device/memory_reader.h"
 #include "autobatch/probe/command_line.h"
 #include "autobatch/probe/node_probe.h"
 #include "autobatch/probe/node_summary.h"
@@ -26,6 +27,7 @@
 #include "autobatch/report/env_lines.h"
 #include "autobatch/report/html.h"
 #include "autobatch/report/table.h"
+#include "autobatch/trial/command_trial_runner.h"
 #include "autobatch/trial/worker_trial_runner.h"
 #include "autobatch/types/json.h"
 #include "tools/programs.h"
@@ -61,18 +63,20 @@ struct Node {
   std::unique_ptr<Simulation> simulation;
 };
 
+DeviceSources SourcesOf(const Simulation* simulation) {
+  return simulation == nullptr ? RealDeviceSources()
+                               : SimulatedDeviceSources(simulation->driver_folder());
+}
+
 absl::StatusOr<Node> Describe(const ProbeSpec& spec) {
   Node node;
   AB_ASSIGN_OR_RETURN(DeviceRequest request, ParseDeviceRequest(spec.devices));
   request.cpu_memory_limit = spec.memory_limit_bytes;
   AB_ASSIGN_OR_RETURN(node.programs, FindPrograms());
-  DeviceSources sources;
-  if (request.simulated.empty()) {
-    sources = RealDeviceSources();
-  } else {
+  if (!request.simulated.empty()) {
     AB_ASSIGN_OR_RETURN(node.simulation, Simulation::Start(request.simulated, node.programs));
-    sources = SimulatedDeviceSources(node.simulation->driver_folder());
   }
+  const DeviceSources sources = SourcesOf(node.simulation.get());
   AB_ASSIGN_OR_RETURN(node.list, ListDevices(request, sources));
   AB_ASSIGN_OR_RETURN(node.worker,
                       DescribeWorker(node.programs, Add(Clock::Real().Now(), kDescribeTimeout)));
@@ -126,12 +130,30 @@ absl::Status WriteOutputs(const CommandLine& line, const NodeReport& report) {
   return status;
 }
 
+std::unique_ptr<TrialRunner> MakeRunner(const ProbeSpec& spec, const Node& node,
+                                        const Device& device, const WorkloadSpec& workload,
+                                        DeviceMemoryReader& memory) {
+  if (workload.kind != WorkloadKind::kCommand) {
+    return NewWorkerTrialRunner(
+        {.programs = node.programs, .device = device, .workload = workload});
+  }
+  return NewCommandTrialRunner(
+      {.guard = node.programs.guard,
+       .environment = node.programs.environment,
+       .working_directory = std::filesystem::absolute(ResolveUserPath(".")).string(),
+       .device = device,
+       .workload = workload,
+       .world_size = WorldSize(spec, static_cast<int64_t>(node.list.devices.size())),
+       .read_device_memory = [&memory, uuid = device.uuid] { return memory.Read(uuid); }});
+}
+
 NodeReport Probe(const CommandLine& line, const Node& node, SignalWatcher& signals) {
   NodeReport report{.host = FactsOf(node), .workload = line.probe.workload};
   report.workload.precision = WorkloadFor(line.probe, node.list.devices.front()).precision;
   report.warnings = node.list.warnings;
   if (!line.quiet) {
-    WriteAll(STDERR_FILENO, Banner(report.host, node.list.devices, node.list.warnings), "stderr")
+    WriteAll(STDERR_FILENO,
+             Banner(report.host, report.workload, node.list.devices, node.list.warnings), "stderr")
         .IgnoreError();
   }
   const std::string directory = line.probe.cache_directory.empty() ? ResultCache::DefaultDirectory()
@@ -142,9 +164,9 @@ NodeReport Probe(const CommandLine& line, const Node& node, SignalWatcher& signa
                        .cache = line.probe.use_cache && !directory.empty() ? &cache : nullptr,
                        .driver_version = node.list.driver_version.value_or(""),
                        .libtorch_version = node.worker.libtorch_version};
-  parts.make_runner = [&node](const Device& device, const WorkloadSpec& workload) {
-    return NewWorkerTrialRunner(
-        {.programs = node.programs, .device = device, .workload = workload});
+  DeviceMemoryReader memory(SourcesOf(node.simulation.get()).nvml);
+  parts.make_runner = [&](const Device& device, const WorkloadSpec& workload) {
+    return MakeRunner(line.probe, node, device, workload, memory);
   };
   NodeProbe probe(line.probe, node.list.devices, std::move(parts));
   signals.OnSignal([&probe](int signal) {

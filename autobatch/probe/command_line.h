@@ -25,13 +25,11 @@ struct CommandLine {
   std::string print_and_exit;
 };
 
-// Reads the arguments (without the program's name). Paths are resolved where the user stands.
+// Reads the arguments (without the program's name); what follows "--" is a command that is the
+// workload, kept as it is. Paths are resolved where the user stands.
 // InvalidArgument names the flag or value that is wrong, the nearest valid one and what would be
 // right.
 absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> arguments);
-
-// What --help prints.
-std::string HelpText();
 
 }  // namespace autobatch
 

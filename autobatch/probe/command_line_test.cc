@@ -106,6 +106,19 @@ TEST(CommandLineTest, TorchScript_MayHaveAnyExtension) {
   EXPECT_EQ(line->probe.workload.kind, WorkloadKind::kTorchScript);
 }
 
+TEST(CommandLineTest, Command_IsKeptAsItIsBehindTheDashes) {
+  const auto line = Parse({"--max-batch", "64", "--strategy", "confirm", "--", "python",
+                           "my train.py", "--workload", "{micro_batch}", "", "--", "$HOME; *"});
+  ASSERT_TRUE(line.ok()) << line.status();
+  const WorkloadSpec& workload = line->probe.workload;
+  EXPECT_EQ(workload.kind, WorkloadKind::kCommand);
+  EXPECT_THAT(workload.command,
+              testing::ElementsAre("python", "my train.py", "--workload", "{micro_batch}", "", "--",
+                                   "$HOME; *"));
+  EXPECT_EQ(workload.evaluation_batch, 0);
+  EXPECT_EQ(line->probe.max_batch, 64);
+}
+
 struct BadCase {
   std::vector<std::string> arguments;
   // What the message must name: the input, and what would be right.
@@ -150,7 +163,16 @@ TEST(CommandLineTest, BadInput_NamesTheInputAndWhatIsRight) {
       {{"--json", "-", "--format", "env"}, {"--json", "--format"}},
       {{"--no-cache", "--cache-dir", "x"}, {"--no-cache", "--cache-dir"}},
       {{"resnet18"}, {"--workload"}},
-      {{"--", "python", "train.py"}, {"--workload"}},
+      {{"resnet18", "--", "python"}, {"--workload"}},
+      {{"--"}, {"no command", "{batch}"}},
+      {{"--", "python", "--b={bacth}"}, {"{bacth}", "{batch}"}},
+      {{"--workload", "resnet18", "--", "python"}, {"--workload", "command"}},
+      {{"--image-size", "64", "--", "python"}, {"--image-size", "command"}},
+      {{"--ema", "--", "python"}, {"--ema", "command"}},
+      {{"--precision", "fp32", "--", "python"}, {"--precision", "command"}},
+      {{"--eval-batch", "4", "--", "python"}, {"--eval-batch", "command"}},
+      {{"--strategy", "yolov5", "--", "python"}, {"--strategy", "command"}},
+      {{"--max-batch", "0", "--", "python"}, {"--max-batch", "1 or more"}},
   };
   for (const BadCase& bad : cases) {
     const auto line = Parse(bad.arguments);
@@ -166,7 +188,7 @@ TEST(CommandLineTest, BadInput_NamesTheInputAndWhatIsRight) {
 TEST(CommandLineTest, Help_NamesEveryModelAndExitCode) {
   const auto line = Parse({"--help"});
   ASSERT_TRUE(line.ok()) << line.status();
-  for (const char* part : {"--workload", "gpt2", "yolo", "--memory-limit", "128 + n"}) {
+  for (const char* part : {"--workload", "gpt2", "yolo", "--memory-limit", "128 + n", "{output_dir}"}) {
     EXPECT_THAT(line->print_and_exit, HasSubstr(part));
   }
 }

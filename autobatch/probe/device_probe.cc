@@ -36,6 +36,39 @@ Failure TimeIsUp(absl::Duration limit) {
                  .advice = "give it more with --time-limit, or make the step cheaper"};
 }
 
+// What trials warn of, each kind (the words before its colon) once: a dozen trials leave a dozen
+// files.
+void AddTrialWarnings(DeviceResult& result) {
+  std::vector<std::string> told;
+  for (const Observation& seen : result.observations) {
+    for (const std::string& warning : seen.warnings) {
+      const std::string kind = warning.substr(0, warning.find(": "));
+      if (std::find(told.begin(), told.end(), kind) != told.end()) continue;
+      told.push_back(kind);
+      result.warnings.push_back(warning);
+    }
+  }
+}
+
+// A command that takes its batch holds more at a larger one. Watched from outside, that is all that
+// tells.
+void DoubtUnusedBatch(DeviceResult& result) {
+  constexpr int64_t kMuchLarger = 8;
+  constexpr double kGrown = 1.02;
+  const Observation* least = nullptr;
+  const Observation* most = nullptr;
+  for (const Observation& seen : result.observations) {
+    if (!seen.ok() || seen.batch_seen.has_value() || seen.method == "worker") continue;
+    if (least == nullptr || seen.trial.batch < least->trial.batch) least = &seen;
+    if (most == nullptr || seen.trial.batch > most->trial.batch) most = &seen;
+  }
+  if (least == nullptr || most->trial.batch < kMuchLarger * least->trial.batch) return;
+  if (static_cast<double>(most->PeakReserved()) > kGrown * least->PeakReserved()) return;
+  result.warnings.push_back(absl::StrCat("a batch of ", most->trial.batch,
+                                         " held no more memory than one of ", least->trial.batch,
+                                         ": see that the command uses the batch that it is given"));
+}
+
 // What the search found, as a device's result.
 DeviceResult ToResult(const Device& device, const Search& search) {
   const SearchOutcome& found = search.outcome();
@@ -52,6 +85,8 @@ DeviceResult ToResult(const Device& device, const Search& search) {
                       .warnings = found.warnings,
                       .observations = search.observations(),
                       .samples_stepped = found.samples_stepped};
+  AddTrialWarnings(result);
+  DoubtUnusedBatch(result);
   if (!found.confirming_observation.has_value()) return result;
   const Observation& confirmed = result.observations[*found.confirming_observation];
   result.peak_bytes = confirmed.PeakReserved();
@@ -85,17 +120,19 @@ std::optional<FirstGuess> GuessFrom(const DeviceResult& result) {
 SearchOptions SearchOptionsFor(const ProbeSpec& spec, const Device& device, int64_t devices,
                                const std::optional<FirstGuess>& first_guess) {
   const int64_t world_size = WorldSize(spec, devices);
-  SearchOptions options{.precision = std::min(spec.tolerance, 0.5),
-                        .max_batch = spec.max_batch,
-                        .multiple_of = spec.multiple_of,
-                        .power_of_two = spec.power_of_two,
-                        .explore_steps = spec.explore_steps,
-                        .confirm_steps = spec.confirm_steps,
-                        .accumulation = spec.accumulation,
-                        .gradient_buckets = world_size > 1,
-                        .evaluation_batch = spec.workload.evaluation_batch,
-                        .seed = spec.seed,
-                        .budget = BudgetOptionsFor(spec, device, world_size)};
+  SearchOptions options{
+      .precision = std::min(spec.tolerance, 0.5),
+      .max_batch = spec.max_batch,
+      .multiple_of = spec.multiple_of,
+      .power_of_two = spec.power_of_two,
+      .explore_steps = spec.explore_steps,
+      .confirm_steps = spec.confirm_steps,
+      .accumulation = spec.accumulation,
+      // A command has what its own code has.
+      .gradient_buckets = world_size > 1 && spec.workload.kind != WorkloadKind::kCommand,
+      .evaluation_batch = spec.workload.evaluation_batch,
+      .seed = spec.seed,
+      .budget = BudgetOptionsFor(spec, device, world_size)};
   if (first_guess.has_value()) {
     options.cached_batch = first_guess->batch;
     options.cached_bound = first_guess->bound;

@@ -23,12 +23,32 @@ uint64_t Fingerprint(absl::string_view text) {
   return hash;
 }
 
-std::string Stamp(const WorkloadSpec& workload) {
-  if (workload.kind != WorkloadKind::kTorchScript) return "";
+// Size and time of a file; empty for what is none.
+std::string StampOf(const std::string& path) {
   std::error_code error;
-  const auto size = std::filesystem::file_size(workload.name, error);
-  const auto time = std::filesystem::last_write_time(workload.name, error);
+  if (!std::filesystem::is_regular_file(path, error)) return "";
+  const auto size = std::filesystem::file_size(path, error);
+  const auto time = std::filesystem::last_write_time(path, error);
   return error ? "" : absl::StrCat(size, "@", time.time_since_epoch().count());
+}
+
+std::string Stamp(const WorkloadSpec& workload) {
+  switch (workload.kind) {
+    case WorkloadKind::kBuiltIn:
+      return "";
+    case WorkloadKind::kTorchScript:
+      return StampOf(workload.name);
+    case WorkloadKind::kCommand:
+      break;
+  }
+  // The files that it names (its script, its settings), and where it runs: the same words elsewhere
+  // are another command. What those files import is not seen; the verifying trial is.
+  std::error_code ignored;
+  std::string stamp = std::filesystem::absolute(ResolveUserPath("."), ignored).string();
+  for (const std::string& argument : workload.command) {
+    absl::StrAppend(&stamp, ";", StampOf(ResolveUserPath(argument)));
+  }
+  return stamp;
 }
 
 }  // namespace

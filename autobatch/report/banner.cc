@@ -50,13 +50,15 @@ std::string Identity(const Device& device) {
 
 }  // namespace
 
-std::string Banner(const HostFacts& host, const std::vector<Device>& devices,
-                   const std::vector<std::string>& warnings) {
+std::string Banner(const HostFacts& host, const WorkloadSpec& workload,
+                   const std::vector<Device>& devices, const std::vector<std::string>& warnings) {
   std::string text = absl::StrCat(
       "autobatch ", EscapeControls(host.autobatch_version), " on ", EscapeControls(host.host), ", ",
       EscapeControls(host.date), "\n  LibTorch ", Version(host.libtorch_version), ", CUDA ",
       Version(host.cuda_version), ", ", Driver(host.driver_version), ", NCCL ",
-      Version(host.nccl_version), "\n  ", VisibleDevices(host.cuda_visible_devices), "\n");
+      Version(host.nccl_version), "\n  ", VisibleDevices(host.cuda_visible_devices), "\n  ",
+      workload.kind == WorkloadKind::kCommand ? "command " : "workload ", WorkloadWords(workload),
+      "\n");
   if (devices.empty()) absl::StrAppend(&text, "  no device\n");
   int width = 0;
   for (const Device& device : devices) {

@@ -6,6 +6,7 @@
 
 #include "autobatch/types/device.h"
 #include "autobatch/types/report.h"
+#include "autobatch/types/workload.h"
 
 namespace autobatch {
 
@@ -15,13 +16,14 @@ namespace autobatch {
 //   autobatch 0.1.0 on node7, 2026-11-30T15:38:00+00:00
 //     LibTorch 2.11.0, CUDA 13.0, NVIDIA driver 580.65.06, NCCL 2.28.9
 //     CUDA_VISIBLE_DEVICES=2,0
+//     workload resnet18
 //     cuda:0  NVIDIA A100-SXM4-80GB  physical 2  GPU-5a…  78.50 of 79.15 GiB free
 //
 // A version that is absent is "none" (the driver: "no NVIDIA driver"), never 0. `warnings` are
 // those of the visible-device list: an entry that cut it short, a verdict of the driver that
 // differs.
-std::string Banner(const HostFacts& host, const std::vector<Device>& devices,
-                   const std::vector<std::string>& warnings);
+std::string Banner(const HostFacts& host, const WorkloadSpec& workload,
+                   const std::vector<Device>& devices, const std::vector<std::string>& warnings);
 
 }  // namespace autobatch
 

@@ -16,7 +16,7 @@ TEST(BannerTest, TwoGpusAndAWarning_AreAsInTheGoldenFile) {
   devices[1].simulated = true;
   devices[1].memory.free_bytes.reset();
   devices[1].memory.others = {{.pid = 7, .bytes = int64_t{1} << 30, .name = "python"}};
-  ExpectGolden("banner.txt", Banner(ReportOf({}).host, devices,
+  ExpectGolden("banner.txt", Banner(ReportOf({}).host, {}, devices,
                                     {"CUDA_VISIBLE_DEVICES was cut at entry 3 ('x')"}));
 }
 
@@ -24,7 +24,7 @@ TEST(BannerTest, NoGpu_SaysNoneAndNeverZero) {
   HostFacts host;
   host.libtorch_version = "2.11.0";
   host.driver_version = "";
-  const std::string banner = Banner(host, {PartialResult().device}, {});
+  const std::string banner = Banner(host, {}, {PartialResult().device}, {});
   EXPECT_THAT(banner, HasSubstr("CUDA none, no NVIDIA driver, NCCL none"));
   EXPECT_THAT(banner, HasSubstr("CUDA_VISIBLE_DEVICES is not set"));
   EXPECT_THAT(banner, Not(HasSubstr(" 0")));
@@ -33,13 +33,13 @@ TEST(BannerTest, NoGpu_SaysNoneAndNeverZero) {
 TEST(BannerTest, EmptyVariable_IsNotTheSameAsUnset) {
   HostFacts host;
   host.cuda_visible_devices = "";
-  EXPECT_THAT(Banner(host, {}, {}), HasSubstr("set and empty: no GPU is visible"));
+  EXPECT_THAT(Banner(host, {}, {}, {}), HasSubstr("set and empty: no GPU is visible"));
 }
 
 TEST(BannerTest, HostileNames_AddNoLine) {
   const NodeReport hostile = HostileReport();
   const std::string banner =
-      Banner(hostile.host, {hostile.devices[0].device}, {std::string(kHostile)});
+      Banner(hostile.host, hostile.workload, {hostile.devices[0].device}, {std::string(kHostile)});
   EXPECT_THAT(banner, Not(HasSubstr("\x1b")));
   EXPECT_THAT(banner, Not(HasSubstr("\nAUTOBATCH")));
 }

@@ -128,11 +128,11 @@ std::string HostSection(const NodeReport& report) {
   const HostFacts& host = report.host;
   const WorkloadSpec& workload = report.workload;
   Facts facts;
-  facts.Add("Workload", workload.kind == WorkloadKind::kCommand
-                            ? absl::StrJoin(workload.command, " ")
-                            : workload.name);
-  facts.Add("Precision", EnumName(workload.precision));
-  facts.Add("Optimizer", EnumName(workload.optimizer));
+  facts.Add("Workload", WorkloadWords(workload));
+  if (workload.kind != WorkloadKind::kCommand) {
+    facts.Add("Precision", EnumName(workload.precision));
+    facts.Add("Optimizer", EnumName(workload.optimizer));
+  }
   facts.Add("autobatch", host.autobatch_version);
   facts.Add("LibTorch", host.libtorch_version.value_or("none"));
   facts.Add("CUDA", host.cuda_version.value_or("none"));

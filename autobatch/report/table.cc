@@ -148,6 +148,7 @@ std::string Remarks(const DeviceResult& result, int width) {
     remark("simulated: no such device is here, its numbers are a model's");
   }
   if (result.from_cache) remark(StatusWords(result));
+  if (const std::string method = MethodWords(result); !method.empty()) remark(method);
   if (!result.shared_search_with.empty()) {
     remark(absl::StrCat("same kind of device as ", EscapeControls(result.shared_search_with),
                         ": its search was shared, the answer was confirmed here too"));
@@ -240,6 +241,9 @@ std::string FailureText(const DeviceResult& result, int width) {
 std::string ResultTable(const NodeReport& report, int width) {
   width = std::max(width, kMinWidth);
   std::string text;
+  if (report.workload.kind == WorkloadKind::kCommand) {
+    AppendWrapped(text, "command: ", WorkloadWords(report.workload), width);
+  }
   if (!report.devices.empty()) absl::StrAppend(&text, DeviceTable(report, width));
   std::string remarks;
   for (const DeviceResult& result : report.devices) {

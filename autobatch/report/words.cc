@@ -113,6 +113,43 @@ std::string DeviceName(const Device& device) {
   return absl::StrCat(EscapeControls(device.name), device.simulated ? " (simulated)" : "");
 }
 
+std::string WorkloadWords(const WorkloadSpec& workload) {
+  if (workload.kind != WorkloadKind::kCommand) return EscapeControls(workload.name);
+  std::string words;
+  for (const std::string& argument : workload.command) {
+    constexpr absl::string_view kPlain =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%{}";
+    const bool plain = !argument.empty() && absl::string_view(argument).find_first_not_of(kPlain) ==
+                                                absl::string_view::npos;
+    absl::StrAppend(
+        &words, words.empty() ? "" : " ",
+        plain ? argument : absl::StrCat("'", absl::StrReplaceAll(argument, {{"'", "'\\''"}}), "'"));
+  }
+  return EscapeControls(words);
+}
+
+std::string MethodWords(const DeviceResult& result) {
+  std::vector<std::string> methods;
+  for (const Observation& seen : result.observations) {
+    if (seen.method.empty() || seen.method == "worker") continue;
+    if (std::find(methods.begin(), methods.end(), seen.method) == methods.end()) {
+      methods.push_back(seen.method);
+    }
+  }
+  std::string words;
+  for (const std::string& method : methods) {
+    const std::string what =
+        method == "driver"
+            ? (result.device.kind == DeviceKind::kCpu
+                   ? "watched from outside: the host memory of its processes"
+                   : "watched from outside: the driver's view of its processes' memory")
+        : method == "python" ? "measured by the Python package in the script"
+                             : absl::StrCat("measured by itself (", EscapeControls(method), ")");
+    absl::StrAppend(&words, words.empty() ? "" : "; some trials ", what);
+  }
+  return words;
+}
+
 std::string ProcessWords(const ProcessUse& process) {
   const std::string name = process.name.empty() ? "process" : EscapeControls(process.name);
   return absl::StrCat(name, " (pid ", process.pid, ") ", BytesOr(process.bytes, "unknown bytes"));

@@ -9,6 +9,7 @@
 #include "autobatch/types/device.h"
 #include "autobatch/types/failure.h"
 #include "autobatch/types/report.h"
+#include "autobatch/types/workload.h"
 
 // What table and page say, in the same words. All text from outside is already escaped.
 namespace autobatch {
@@ -33,6 +34,12 @@ std::string ProcessWords(const ProcessUse& process);
 
 // Bytes that other processes hold; absent when any of them is not told.
 std::optional<int64_t> OthersBytes(const Device& device);
+
+// "resnet18", "python train.py --batch {batch}"; a command as one would type it in a shell.
+std::string WorkloadWords(const WorkloadSpec& workload);
+
+// How the trials of a command were observed: "watched from outside: ..."; empty for our own worker.
+std::string MethodWords(const DeviceResult& result);
 
 // The node's answer in one or two sentences, with the device that set it and why.
 std::vector<std::string> NodeSentences(const NodeReport& report);

@@ -16,7 +16,11 @@ void Pace::Observe(const Observation& observation) {
   if (!observation.ok()) return;
   const TrialSpec& trial = observation.trial;
   const double samples = Samples(trial);
-  const double step_ms = observation.step_ms.value_or(observation.trial_ms / trial.steps);
+  if (samples > 0 && !observation.step_ms.has_value() && observation.trial_ms > 0) {
+    ObserveUntimed({samples, observation.trial_ms});
+    return;
+  }
+  const double step_ms = observation.step_ms.value_or(0);
   if (samples <= 0 || step_ms <= 0) return;
   // Small batches cost more a sample, so the largest one tells best.
   if (trial.batch >= largest_batch_) {
@@ -24,6 +28,15 @@ void Pace::Observe(const Observation& observation) {
     sample_ms_ = step_ms * trial.steps / samples;
   }
   fixed_ms_ = std::max(fixed_ms_, observation.trial_ms - step_ms * trial.steps);
+}
+
+void Pace::ObserveUntimed(Untimed trial) {
+  if (!fewest_.has_value() || trial.samples < fewest_->samples) fewest_ = trial;
+  if (!most_.has_value() || trial.samples >= most_->samples) most_ = trial;
+  const double more_samples = most_->samples - fewest_->samples;
+  const double more_ms = std::max(0.0, most_->trial_ms - fewest_->trial_ms);
+  sample_ms_ = more_samples > 0 ? more_ms / more_samples : 0;
+  fixed_ms_ = most_->trial_ms - *sample_ms_ * most_->samples;
 }
 
 std::optional<absl::Duration> Pace::Estimate(const TrialSpec& trial) const {

@@ -57,12 +57,34 @@ TEST(PaceTest, FailedTrial_IsIgnored) {
   EXPECT_FALSE(pace.Estimate({}).has_value());
 }
 
-TEST(PaceTest, NoStepTimes_TakesTheWholeTrial) {
+Observation Untimed(int64_t batch, int64_t steps, double trial_ms) {
+  Observation observation = Ran(batch, steps, 0, trial_ms);
+  observation.step_ms.reset();
+  return observation;
+}
+
+TEST(PaceTest, OneTrialWithoutStepTimes_IsTakenForTheStart) {
   Pace pace;
-  Observation ran = Ran(4, 5, 0, 600);
-  ran.step_ms.reset();
-  pace.Observe(ran);
-  EXPECT_EQ(pace.Estimate({.batch = 4, .steps = 5}), absl::Milliseconds(1.25 * 600));
+  pace.Observe(Untimed(1, 3, 3000));
+  EXPECT_EQ(pace.Estimate({.batch = 4, .steps = 8}), absl::Milliseconds(1.25 * 3000));
+  EXPECT_EQ(pace.LargestWithin({.steps = 8}, absl::Seconds(5)), INT64_MAX);
+  EXPECT_EQ(pace.LargestWithin({.steps = 8}, absl::Seconds(3)), 0);
+}
+
+TEST(PaceTest, TrialsWithoutStepTimes_TellStartAndSamplesApart) {
+  Pace pace;
+  pace.Observe(Untimed(1, 3, 3030));
+  pace.Observe(Untimed(4, 3, 3300));
+  pace.Observe(Untimed(16, 3, 3480));
+  // 10 ms a sample, and 3 s to start.
+  EXPECT_EQ(pace.Estimate({.batch = 10, .steps = 10}), absl::Milliseconds(1.25 * 4000));
+}
+
+TEST(PaceTest, LargerTrialThatWasFaster_IsNoReasonForNegativeTimes) {
+  Pace pace;
+  pace.Observe(Untimed(1, 3, 4000));
+  pace.Observe(Untimed(4, 3, 3000));
+  EXPECT_EQ(pace.Estimate({.batch = 4, .steps = 3}), absl::Milliseconds(1.25 * 3000));
 }
 
 }  // namespace

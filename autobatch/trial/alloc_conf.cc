@@ -66,8 +66,8 @@ absl::StatusOr<AllocConf> MergeAllocConf(absl::string_view conf, double fraction
                                     absl::StrFormat("%.6f", fraction));
     }
   }
-  kept.push_back(absl::StrCat(kFraction, ":",
-                              absl::StrFormat("%.6f", std::clamp(fraction, 0.0, 1.0))));
+  kept.push_back(
+      absl::StrCat(kFraction, ":", absl::StrFormat("%.6f", std::clamp(fraction, 0.0, 1.0))));
   merged.text = absl::StrJoin(kept, ",");
   return merged;
 }

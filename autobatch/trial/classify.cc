@@ -116,7 +116,7 @@ void Exited(const TrialEvidence& evidence, Failure& failure) {
       failure.signal.has_value()
           ? absl::StrCat("crashed (", SignalName(WTERMSIG(status)), ")")
           : absl::StrCat("exited with code ", WEXITSTATUS(status),
-                         evidence.cut_short ? " in the middle of a line"
+                         evidence.cut_short                         ? " in the middle of a line"
                          : evidence.watched && !evidence.said_hello ? ""
                                                                     : " without a result");
   // A segmentation fault speaks for itself; other ends often say why on stderr first:

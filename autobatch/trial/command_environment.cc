@@ -15,11 +15,16 @@ constexpr char kCudaAllocConf[] = "PYTORCH_CUDA_ALLOC_CONF";
 
 // Each library's own word for "keep it on this machine".
 constexpr std::pair<const char*, const char*> kOffline[] = {
-    {"WANDB_MODE", "disabled"},         {"WANDB_DISABLED", "true"},
-    {"WANDB_SILENT", "true"},           {"COMET_MODE", "disabled"},
-    {"COMET_START_ONLINE", "0"},        {"NEPTUNE_MODE", "debug"},
-    {"CLEARML_OFFLINE_MODE", "1"},      {"SWANLAB_MODE", "disabled"},
-    {"DISABLE_MLFLOW_INTEGRATION", "TRUE"}, {"HF_HUB_DISABLE_TELEMETRY", "1"},
+    {"WANDB_MODE", "disabled"},
+    {"WANDB_DISABLED", "true"},
+    {"WANDB_SILENT", "true"},
+    {"COMET_MODE", "disabled"},
+    {"COMET_START_ONLINE", "0"},
+    {"NEPTUNE_MODE", "debug"},
+    {"CLEARML_OFFLINE_MODE", "1"},
+    {"SWANLAB_MODE", "disabled"},
+    {"DISABLE_MLFLOW_INTEGRATION", "TRUE"},
+    {"HF_HUB_DISABLE_TELEMETRY", "1"},
 };
 
 }  // namespace

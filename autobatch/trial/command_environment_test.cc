@@ -48,10 +48,10 @@ TEST(CommandEnvironmentTest, Fraction_IsPutIntoEveryNameTheUserHasSet) {
   const Environment plain = Of(MakeCommandEnvironment(kGpu, "/o", 0.5, In({})));
   EXPECT_EQ(plain.at("PYTORCH_CUDA_ALLOC_CONF"), "per_process_memory_fraction:0.500000");
   EXPECT_EQ(plain.count("PYTORCH_ALLOC_CONF"), 0);
-  const Environment both = Of(MakeCommandEnvironment(
-      kGpu, "/o", 0.5,
-      In({{"PYTORCH_ALLOC_CONF", "expandable_segments:True"},
-          {"PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:64"}})));
+  const Environment both =
+      Of(MakeCommandEnvironment(kGpu, "/o", 0.5,
+                                In({{"PYTORCH_ALLOC_CONF", "expandable_segments:True"},
+                                    {"PYTORCH_CUDA_ALLOC_CONF", "max_split_size_mb:64"}})));
   EXPECT_EQ(both.at("PYTORCH_ALLOC_CONF"),
             "expandable_segments:True,per_process_memory_fraction:0.500000");
   EXPECT_EQ(both.at("PYTORCH_CUDA_ALLOC_CONF"),
@@ -68,7 +68,8 @@ TEST(CommandEnvironmentTest, ConflictingFraction_IsTold) {
 
 TEST(CommandEnvironmentTest, DriversAllocator_IsRefusedWithOrWithoutALimit) {
   const auto lookup = In({{"PYTORCH_CUDA_ALLOC_CONF", "backend:cudaMallocAsync"}});
-  for (const std::optional<double> fraction : {std::optional<double>(0.5), std::optional<double>()}) {
+  for (const std::optional<double> fraction :
+       {std::optional<double>(0.5), std::optional<double>()}) {
     const auto made = MakeCommandEnvironment(kGpu, "/o", fraction, lookup);
     EXPECT_EQ(made.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_THAT(std::string(made.status().message()), HasSubstr("PYTORCH_CUDA_ALLOC_CONF"));

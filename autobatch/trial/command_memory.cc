@@ -19,8 +19,8 @@ CommandMemory::CommandMemory(const Device& device, const TrialSpec& trial, ReadD
       before_.free_bytes = now->free_bytes;
       if (!before_.total_bytes.has_value()) before_.total_bytes = now->total_bytes;
     } else {
-      warnings_.push_back(absl::StrCat("the device's memory cannot be read: ",
-                                       now.status().message()));
+      warnings_.push_back(
+          absl::StrCat("the device's memory cannot be read: ", now.status().message()));
     }
   }
   if (before_.free_bytes.has_value()) {

@@ -17,7 +17,8 @@ Device Gpu() {
 }
 
 MemoryInfo Use(int64_t free_mib, std::vector<ProcessUse> processes = {}) {
-  return {.total_bytes = 1000 * kMiB, .free_bytes = free_mib * kMiB, .others = std::move(processes)};
+  return {
+      .total_bytes = 1000 * kMiB, .free_bytes = free_mib * kMiB, .others = std::move(processes)};
 }
 
 TEST(CommandMemoryTest, CpuLimit_IsTheTrialsAndPassedByWhatIsSeen) {

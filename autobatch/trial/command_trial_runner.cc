@@ -98,12 +98,11 @@ class CommandTrialRunner final : public TrialRunner {
     const HostMemory host = ReadHostMemory();
     CommandMemory memory(options_.device, spec, options_.read_device_memory);
     absl::StatusOr<CommandEnvironment> environment = MakeCommandEnvironment(
-        options_.device, output.path(),
-        fraction_refused_ ? std::nullopt : memory.Fraction());
+        options_.device, output.path(), fraction_refused_ ? std::nullopt : memory.Fraction());
     if (!environment.ok()) {
       Observation refused;
-      refused.failure = FailureOf(FailureKind::kCannotStart,
-                                  std::string(environment.status().message()));
+      refused.failure =
+          FailureOf(FailureKind::kCannotStart, std::string(environment.status().message()));
       refused.failure->advice = "leave that setting out for the trials and for training";
       return refused;
     }
@@ -130,21 +129,23 @@ class CommandTrialRunner final : public TrialRunner {
     const TrialSpec& spec = trial.spec;
     ChildOptions child;
     child.guard = options_.guard;
-    child.command = FillPlaceholders(
-        options_.workload.command,
-        {.batch = spec.batch,
-         .accumulation = spec.accumulation,
-         .global_batch = spec.batch * spec.accumulation * options_.world_size,
-         // The first and only one that it sees.
-         .device = options_.device.kind == DeviceKind::kCpu ? "cpu" : "cuda:0",
-         .seed = spec.seed,
-         .steps = spec.steps,
-         .output_dir = output_dir});
+    child.command =
+        FillPlaceholders(options_.workload.command,
+                         {.batch = spec.batch,
+                          .accumulation = spec.accumulation,
+                          .global_batch = spec.batch * spec.accumulation * options_.world_size,
+                          // The first and only one that it sees.
+                          .device = options_.device.kind == DeviceKind::kCpu ? "cpu" : "cuda:0",
+                          .seed = spec.seed,
+                          .steps = spec.steps,
+                          .output_dir = output_dir});
     if (absl::StrContains(child.command[0], '/')) {
       child.command[0] =
           (std::filesystem::path(options_.working_directory) / child.command[0]).string();
     }
-    child.environment = environment.variables;
+    child.environment = options_.environment;
+    child.environment.insert(child.environment.end(), environment.variables.begin(),
+                             environment.variables.end());
     child.working_directory = options_.working_directory;
     child.protocol = true;
     child.grace = options_.grace;
@@ -164,8 +165,8 @@ class CommandTrialRunner final : public TrialRunner {
     SteadyTime next_reading = Clock::Real().Now();
     while (!trial.transcript.result().has_value()) {
       std::string bytes;
-      const ChildEvent event = trial.child->Wait(
-          std::min({trial.deadline, closed_until, next_reading}), cancel_, bytes);
+      const ChildEvent event =
+          trial.child->Wait(std::min({trial.deadline, closed_until, next_reading}), cancel_, bytes);
       switch (event) {
         case ChildEvent::kOutput:
           if (absl::Status status = trial.transcript.Append(bytes, trial.progress); !status.ok()) {
@@ -200,8 +201,8 @@ class CommandTrialRunner final : public TrialRunner {
             return;
           }
           const SteadyTime read = Clock::Real().Now();
-          next_reading = Add(read, std::max(options_.reading_interval,
-                                            kReadingShare * Between(now, read)));
+          next_reading =
+              Add(read, std::max(options_.reading_interval, kReadingShare * Between(now, read)));
           break;
         }
       }
@@ -269,8 +270,8 @@ class CommandTrialRunner final : public TrialRunner {
     const std::optional<GuardReport>& report = trial.evidence.report;
     const bool exited = trial.evidence.end == TrialEnd::kExited && report.has_value();
     if (seen.ok() && exited && report->wait_status != 0) {
-      seen.warnings.push_back(absl::StrCat("after its steps the command ",
-                                           Classify(trial.evidence).message));
+      seen.warnings.push_back(
+          absl::StrCat("after its steps the command ", Classify(trial.evidence).message));
     }
     return seen;
   }
@@ -301,11 +302,11 @@ class CommandTrialRunner final : public TrialRunner {
   std::optional<Failure> WhyWatchedFailed(const Trial& trial) const {
     const TrialEvidence& evidence = trial.evidence;
     if (trial.over_budget) {
-      Failure failure = FailureOf(
-          FailureKind::kOutOfMemory,
-          absl::StrCat("the command and its descendants held ",
-                       FormatBytes(trial.memory.peak_bytes()), ", the budget is ",
-                       FormatBytes(*trial.memory.limit()), "; it was ended"));
+      Failure failure =
+          FailureOf(FailureKind::kOutOfMemory,
+                    absl::StrCat("the command and its descendants held ",
+                                 FormatBytes(trial.memory.peak_bytes()), ", the budget is ",
+                                 FormatBytes(*trial.memory.limit()), "; it was ended"));
       failure.phase = evidence.phase;
       return failure;
     }
@@ -320,10 +321,10 @@ class CommandTrialRunner final : public TrialRunner {
       return failure;
     }
     if (evidence.said_hello) {
-      Failure failure = FailureOf(
-          FailureKind::kModelError,
-          absl::StrCat("ended after ", evidence.steps, " of ", evidence.steps_asked,
-                       " steps: the data or the loop ended before"));
+      Failure failure =
+          FailureOf(FailureKind::kModelError,
+                    absl::StrCat("ended after ", evidence.steps, " of ", evidence.steps_asked,
+                                 " steps: the data or the loop ended before"));
       failure.step = evidence.steps;
       failure.phase = TrialPhase::kEnd;
       failure.advice = "Give the loop as many steps as are asked for ({steps}), or more data.";

@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -20,6 +22,8 @@ inline constexpr char kDriverMethod[] = "driver";
 struct CommandTrialOptions {
   // autobatch/trial:guard.
   std::string guard;
+  // On top of this process's own; what a trial itself needs comes on top of it.
+  std::vector<std::pair<std::string, std::string>> environment;
   // Where the command runs: the user's own folder, so that relative paths work. Empty: here.
   std::string working_directory;
   // The one device that the command sees.

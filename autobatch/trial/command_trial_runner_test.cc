@@ -90,8 +90,8 @@ TEST_F(CommandTrialRunnerTest, Arguments_ArriveFilledAndWhole) {
       Options({"sh", "-c", "printf '%s|' \"$@\" > args", "name", "a b", "\"{batch}\"", "",
                "{device} {steps} {seed} {accumulation} {global_batch}", "*"});
   options.world_size = 3;
-  const Observation seen = Run(*NewCommandTrialRunner(options),
-                               {.batch = 4, .steps = 8, .accumulation = 2, .seed = 7});
+  const Observation seen =
+      Run(*NewCommandTrialRunner(options), {.batch = 4, .steps = 8, .accumulation = 2, .seed = 7});
   ASSERT_TRUE(seen.ok()) << seen.failure->message;
   EXPECT_EQ(Text("args"), "a b|\"4\"||cpu 8 7 2 24|*|");
 }
@@ -172,7 +172,8 @@ TEST_F(CommandTrialRunnerTest, Deadline_EndsTheCommandAndAdvisesSteps) {
 TEST_F(CommandTrialRunnerTest, Cancel_EndsTheCommandFromAnotherThread) {
   Fifo fifo;
   auto runner = NewCommandTrialRunner(
-      Options({"sh", "-c", absl::StrCat("exec 9>", "'", fifo.path(), "'; echo $$ >&9; exec tail -f /dev/null"),
+      Options({"sh", "-c",
+               absl::StrCat("exec 9>", "'", fifo.path(), "'; echo $$ >&9; exec tail -f /dev/null"),
                "{batch}"}));
   std::jthread canceller([&] {
     fifo.ReadPids(1);
@@ -230,8 +231,8 @@ TEST_F(CommandTrialRunnerTest, SpeakerThatFails_KeepsItsStepsAndWords) {
 }
 
 TEST_F(CommandTrialRunnerTest, ErrorAfterTheResult_IsAWarning) {
-  const Observation seen = Speaker(
-      "for _ in range(trial['steps']): step()\nresult()\nraise KeyError('final epoch')\n");
+  const Observation seen =
+      Speaker("for _ in range(trial['steps']): step()\nresult()\nraise KeyError('final epoch')\n");
   ASSERT_TRUE(seen.ok()) << seen.failure->message;
   EXPECT_THAT(seen.warnings, Contains(HasSubstr("KeyError")));
 }
@@ -245,9 +246,10 @@ TEST_F(CommandTrialRunnerTest, Garbage_IsNoProtocol) {
 TEST_F(CommandTrialRunnerTest, ProcessesLeftBehind_AreEndedAndNamed) {
   // Its own session, deaf to SIGTERM, holding a FIFO of ours until it is gone.
   Fifo fifo;
-  const Observation seen = Shell(absl::StrCat(
-      "setsid sh -c 'trap \"\" TERM; exec 9>\"", fifo.path(), "\"; echo $$ >&9; touch started; exec tail -f /dev/null' & ",
-      "while ! [ -e started ]; do :; done"));
+  const Observation seen =
+      Shell(absl::StrCat("setsid sh -c 'trap \"\" TERM; exec 9>\"", fifo.path(),
+                         "\"; echo $$ >&9; touch started; exec tail -f /dev/null' & ",
+                         "while ! [ -e started ]; do :; done"));
   ASSERT_TRUE(seen.ok()) << seen.failure->message;
   EXPECT_THAT(seen.warnings, Contains(HasSubstr("left processes behind")));
   EXPECT_THAT(seen.warnings, Contains(HasSubstr("(pid ")));
@@ -255,9 +257,8 @@ TEST_F(CommandTrialRunnerTest, ProcessesLeftBehind_AreEndedAndNamed) {
 }
 
 TEST_F(CommandTrialRunnerTest, OutputFolder_IsThereWritableAndGoneAfterwards) {
-  const Observation seen =
-      Run({"sh", "-c", "touch \"$0/weights.pt\" && printf %s \"$0\" > where", "{output_dir}",
-           "{batch}"});
+  const Observation seen = Run({"sh", "-c", "touch \"$0/weights.pt\" && printf %s \"$0\" > where",
+                                "{output_dir}", "{batch}"});
   ASSERT_TRUE(seen.ok()) << seen.failure->message;
   EXPECT_THAT(Text("where"), HasSubstr("autobatch-trial."));
   EXPECT_FALSE(std::filesystem::exists(Text("where")));
@@ -286,9 +287,10 @@ CommandTrialOptions OnGpu(CommandTrialOptions options, int64_t free_mib = 600) {
 
 TEST_F(CommandTrialRunnerTest, Gpu_IsSeenAloneUnderTheBudgetAsAHardLimit) {
   const Observation seen = Run(
-      *NewCommandTrialRunner(OnGpu(Options(
-          {"sh", "-c", "printf '%s %s' \"$CUDA_VISIBLE_DEVICES\" \"$PYTORCH_CUDA_ALLOC_CONF\" > seen",
-           "{batch}"}))),
+      *NewCommandTrialRunner(OnGpu(
+          Options({"sh", "-c",
+                   "printf '%s %s' \"$CUDA_VISIBLE_DEVICES\" \"$PYTORCH_CUDA_ALLOC_CONF\" > seen",
+                   "{batch}"}))),
       {.batch = 4, .reserve_bytes = 100 * kMiB});
   ASSERT_TRUE(seen.ok()) << seen.failure->message;
   EXPECT_EQ(Text("seen"), "GPU-1234 per_process_memory_fraction:0.500000");
@@ -298,13 +300,13 @@ TEST_F(CommandTrialRunnerTest, Gpu_IsSeenAloneUnderTheBudgetAsAHardLimit) {
 }
 
 TEST_F(CommandTrialRunnerTest, PyTorchWithoutTheFraction_RunsWithoutIt) {
-  const Observation seen = Run(
-      *NewCommandTrialRunner(OnGpu(Options(
-          {"sh", "-c",
-           "case \"$PYTORCH_CUDA_ALLOC_CONF\" in *fraction*) echo \"RuntimeError: Unrecognized "
-           "CachingAllocator option: per_process_memory_fraction\" >&2; exit 1;; esac",
-           "{batch}"}))),
-      {.batch = 4});
+  const Observation seen =
+      Run(*NewCommandTrialRunner(OnGpu(Options(
+              {"sh", "-c",
+               "case \"$PYTORCH_CUDA_ALLOC_CONF\" in *fraction*) echo \"RuntimeError: Unrecognized "
+               "CachingAllocator option: per_process_memory_fraction\" >&2; exit 1;; esac",
+               "{batch}"}))),
+          {.batch = 4});
   ASSERT_TRUE(seen.ok()) << seen.failure->message;
   EXPECT_THAT(seen.warnings, Contains(HasSubstr("not enforced")));
 }

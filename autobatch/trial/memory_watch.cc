@@ -34,7 +34,8 @@ bool MemoryWatch::StillGrew() const {
   const int64_t before = PeakAt(last_ * 0.75);
   const int64_t middle = PeakAt(last_ * 0.875);
   const int64_t end = PeakAt(last_);
-  return static_cast<double>(middle) > kGrown * before && static_cast<double>(end) > kGrown * middle;
+  return static_cast<double>(middle) > kGrown * before &&
+         static_cast<double>(end) > kGrown * middle;
 }
 
 }  // namespace autobatch

@@ -22,8 +22,8 @@ class ProcessTreeTest : public ::testing::Test {
                char state = 'S') {
     const std::string directory = absl::StrCat(proc_, "/", pid);
     std::filesystem::create_directories(directory);
-    std::ofstream(directory + "/stat") << pid << " (" << name << ") " << state << " " << parent
-                                       << " 1 1\n";
+    std::ofstream(directory + "/stat")
+        << pid << " (" << name << ") " << state << " " << parent << " 1 1\n";
     std::ofstream(directory + "/status")
         << "Name:\t" << name << "\nVmHWM:\t" << peak_kb << " kB\nVmRSS:\t" << rss_kb << " kB\n";
     if (pss_kb > 0) {

@@ -34,8 +34,8 @@ TEST(CommandTemplateTest, Arguments_AreNeitherSplitNorJoined) {
 }
 
 TEST(CommandTemplateTest, WhatIsNoPlaceholder_StaysAsItIs) {
-  for (const char* text : {"{\"a\": {}}", "{}", "{", "}", "{a,b}", "${batch}", "{Batch}", "{ batch }",
-                           "{batch", "{1}", "{{", "{{}}"}) {
+  for (const char* text : {"{\"a\": {}}", "{}", "{", "}", "{a,b}", "${batch}", "{Batch}",
+                           "{ batch }", "{batch", "{1}", "{{", "{{}}"}) {
     EXPECT_EQ(Fill(text), text);
     EXPECT_TRUE(CheckPlaceholders(std::vector<std::string>{text}).ok()) << text;
   }

@@ -117,9 +117,6 @@ struct Observation {
   std::string method;
   // What the user should know of a trial that ran all the same: files and processes left behind.
   std::vector<std::string> warnings;
-  std::string method;
-  // What the user should know of a trial that ran all the same: files and processes left behind.
-  std::vector<std::string> warnings;
   bool simulated = false;
 
   bool ok() const { return !failure.has_value(); }

@@ -1,0 +1,158 @@
+#include "autobatch/probe/command_line_options.h"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "autobatch/types/builtin_workloads.h"
+
+namespace autobatch {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr unsigned kLineLength = 96;
+
+po::typed_value<std::string>* Text(const char* name) {
+  return po::value<std::string>()->value_name(name);
+}
+
+po::options_description WorkloadOptions() {
+  po::options_description group("What one training step is", kLineLength);
+  group.add_options()("workload", Text("NAME|FILE"),
+                      "a built-in model (below) or a TorchScript file (default: resnet18)")(
+      "precision", Text("P"),
+      "fp32, amp_fp16 (with loss scaling) or amp_bf16 (default: fp32 on the CPU, amp_fp16 on a "
+      "GPU)")("optimizer", Text("O"), "sgd, momentum, adam or adamw (default: momentum)")(
+      "zero-grad", Text("Z"), "what zero_grad leaves: none or zero (default: none)")(
+      "ema", po::bool_switch(), "keep an exponential moving average of the parameters")(
+      "channels-last", po::bool_switch(), "NHWC memory layout")(
+      "cudnn-benchmark", po::bool_switch(), "let cuDNN time its algorithms")(
+      "image-size", Text("PX"), "pixels a side (default: 224)")(
+      "sequence-length", Text("N"), "tokens a sample (default: 1024)")("classes", Text("N"),
+                                                                       "classes (default: 1000)")(
+      "max-objects", Text("N"), "objects in the detector's worst image (default: 100)")(
+      "eval-batch", Text("N"),
+      "samples of the evaluation step; 0: none (default: the training batch)")(
+      "input", po::value<std::vector<std::string>>()->value_name("SPEC"),
+      "TorchScript: one input without its batch dimension, such as float32:3x224x224 or "
+      "int64:128:0..50257; once for each")(
+      "target", Text("SPEC"), "TorchScript: what the loss compares with, such as int64::0..1000")(
+      "loss", Text("L"),
+      "TorchScript: cross_entropy, mse, bce_with_logits, mean, or output (default: cross_entropy)");
+  return group;
+}
+
+po::options_description DeviceOptions() {
+  po::options_description group("Devices and memory", kLineLength);
+  group.add_options()("device", Text("LIST"),
+                      "cuda, cuda:0,2 (numbers as CUDA_VISIBLE_DEVICES leaves them) or cpu "
+                      "(default: every visible GPU, else the CPU)")(
+      "parallel", Text("N"), "devices probed at the same time; 0: all (default: 0)")(
+      "memory-limit", Text("SIZE"),
+      "as if no more than this were free, such as 8GiB; the CPU takes at most 2 GiB without it")(
+      "headroom", Text("SIZE|%"),
+      "held back on top of everything measured, such as 1GiB or 5% (default: the larger of 256 MiB "
+      "and 2 %)")("communicator", Text("SIZE"),
+                  "held back for NCCL (default: 0 for one rank, else 1GiB)")(
+      "world-size", Text("N"), "ranks of the data-parallel job (default: the devices probed)");
+  return group;
+}
+
+po::options_description SearchOptions() {
+  po::options_description group("The search", kLineLength);
+  group.add_options()(
+      "strategy", Text("S"),
+      "confirm, or a seed estimator: yolov5, ultralytics, ultralytics-8.4 (default: confirm)")(
+      "fraction", Text("F"),
+      "share of the device that a seed estimator aims at (default: the original's)")(
+      "confirm", po::bool_switch(),
+      "run a seed estimator's answer too; without it the answer is an estimate")(
+      "max-batch", Text("N"), "never answer more (default: 65536)")(
+      "dataset-size", Text("N"), "samples in the data set; caps the batch at one rank's share")(
+      "multiple-of", Text("N"), "round the answer down to a multiple, then confirm that")(
+      "power-of-two", po::bool_switch(),
+      "round the answer down to a power of two, then confirm that")(
+      "tolerance", Text("F"), "how close to the true maximum, as a fraction (default: 0.03)")(
+      "throughput-knee", po::bool_switch(),
+      "stop where a larger batch trains no more samples a second")(
+      "steps", Text("N"), "steps of an exploring trial, at least 3 (default: 3)")(
+      "confirm-steps", Text("N"), "steps of the confirming trial, at least 4 (default: 8)")(
+      "accumulation", Text("N"),
+      "micro-steps in each optimizer step of the confirming trial (default: 1)")(
+      "time-limit", Text("T"),
+      "for each device, such as 90s or 5m (default: 120s on the CPU, none on a GPU)")(
+      "trial-timeout", Text("T"), "a trial that takes longer is hung (default: 10m)")(
+      "seed", Text("N"), "of the synthetic data (default: 0)");
+  return group;
+}
+
+po::options_description OutputOptions() {
+  po::options_description group("Output", kLineLength);
+  group.add_options()("format", Text("F"),
+                      "what stdout gets: table, json, or env (lines for eval) (default: table)")(
+      "json", Text("FILE|-"), "write the whole report, every trial included; - is stdout")(
+      "html", Text("FILE"), "write a page with the memory-against-batch plot of each device")(
+      "quiet,q", po::bool_switch(), "no banner and no progress on stderr")(
+      "verbose", po::bool_switch(), "log what is decided, to stderr")(
+      "no-cache", po::bool_switch(), "do not use or keep earlier answers")(
+      "cache-dir", Text("DIR"), "where they are (default: $XDG_CACHE_HOME/autobatch/results)")(
+      "help,h", po::bool_switch(), "this text")("version", po::bool_switch(), "the version");
+  return group;
+}
+
+}  // namespace
+
+po::options_description AllOptions() {
+  po::options_description all;
+  return std::move(
+      all.add(WorkloadOptions()).add(DeviceOptions()).add(SearchOptions()).add(OutputOptions()));
+}
+
+std::string HelpText() {
+  std::ostringstream text;
+  text << "probe: the largest batch that a training step can safely take, on every device of this "
+          "node.\n\n"
+          "It runs real steps (forward, loss, backward, optimizer) at growing batch sizes, each in "
+          "a child\nprocess under a hard memory limit, and answers only with a batch that it "
+          "ran.\n\n"
+          "  probe                                        resnet18 on every visible GPU, else the "
+          "CPU\n"
+          "  probe --workload gpt2 --optimizer adamw      another model\n"
+          "  probe --workload model.pt --input float32:3x640x640 --target int64::0..80\n"
+          "  probe -- python train.py --batch-size {batch} --steps {steps}\n"
+          "                                               your own program, whatever it is written "
+          "in\n"
+          "  probe --format env --quiet                   lines for a launch script to eval\n"
+          "  probe --json report.json --html report.html  everything that was measured\n"
+       << AllOptions()
+       << "\nA command of your own (everything behind '--', started without a shell, once a "
+          "trial):\n"
+          "  {batch}, {micro_batch}   samples of a micro-step: what is looked for\n"
+          "  {accumulation}           micro-steps of an optimizer step\n"
+          "  {global_batch}           {batch} x {accumulation} x ranks\n"
+          "  {steps}                  optimizer steps after which it should end\n"
+          "  {device}                 cuda:0 or cpu: the one device that it sees\n"
+          "  {seed}                   as --seed\n"
+          "  {output_dir}             an empty folder, removed after the trial\n"
+          "  {{name}} stands for {name} itself. A script that uses the Python package autobatch "
+          "(see\n"
+          "  tools/python) measures itself; any other is watched from outside: its exit, its words "
+          "on\n"
+          "  stderr, and the memory of its process tree. Loggers of experiments are kept offline.\n"
+          "\nBuilt-in models:\n";
+  for (const BuiltinWorkload& workload : BuiltinWorkloads()) {
+    text << "  " << workload.name
+         << std::string(12 - std::min<size_t>(11, workload.name.size()), ' ')
+         << workload.description << "\n";
+  }
+  text << "\nExit status:\n"
+          "  0  a batch for every device            5  the workload cannot run\n"
+          "  1  internal error, or output lost      6  time was up before any batch was confirmed\n"
+          "  2  wrong usage                         128 + n  ended by signal n (partial result "
+          "printed)\n"
+          "  3  no device                           4  nothing fits\n";
+  return text.str();
+}
+
+}  // namespace autobatch

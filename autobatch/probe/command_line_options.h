@@ -1,0 +1,17 @@
+#ifndef AUTOBATCH_PROBE_COMMAND_LINE_OPTIONS_H_
+#define AUTOBATCH_PROBE_COMMAND_LINE_OPTIONS_H_
+
+#include <boost/program_options.hpp>
+#include <string>
+
+namespace autobatch {
+
+// Every option of `probe`, in the groups in which --help lists them, with its default in words.
+boost::program_options::options_description AllOptions();
+
+// What --help prints.
+std::string HelpText();
+
+}  // namespace autobatch
+
+#endif  // AUTOBATCH_PROBE_COMMAND_LINE_OPTIONS_H_
