@@ -22,8 +22,8 @@ absl::StatusOr<std::string> FindBeside(const std::string& package, const std::st
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   if (error) return absl::InternalError("cannot read /proc/self/exe");
-  // An unpacked tarball keeps the programs in one folder; Bazel keeps them below NAME.runfiles and, in
-  // bazel-bin, by their packages.
+  // An unpacked tarball keeps the programs in one folder; Bazel keeps them below NAME.runfiles and,
+  // in bazel-bin, by their packages.
   const std::string label = absl::StrCat(package, "/", name);
   const std::vector<std::string> places = {
       (self.parent_path() / name).string(),

@@ -52,8 +52,8 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Start(const std::string&
     setenv(kShared, simulation->shared_folder_.c_str(), 1);
   }
   programs.environment.emplace_back("LD_PRELOAD", Prepended("LD_PRELOAD", preload, ' '));
-  programs.environment.emplace_back(
-      "LD_LIBRARY_PATH", Prepended("LD_LIBRARY_PATH", simulation->driver_folder_, ':'));
+  programs.environment.emplace_back("LD_LIBRARY_PATH",
+                                    Prepended("LD_LIBRARY_PATH", simulation->driver_folder_, ':'));
   return simulation;
 }
 

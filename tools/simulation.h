@@ -10,11 +10,13 @@
 namespace autobatch {
 
 // Simulated CUDA devices for this process (by the driver library in `driver_folder`) and for the
-// programs that it starts (by LD_PRELOAD), which see each other's use of them. Its folder goes with it.
+// programs that it starts (by LD_PRELOAD), which see each other's use of them. Its folder goes with
+// it.
 class Simulation {
  public:
-  // InvalidArgument names the card that is unknown, and the nearest one. Adds what the children need to
-  // `programs.environment`. Changes this process's environment: before any other thread reads it.
+  // InvalidArgument names the card that is unknown, and the nearest one. Adds what the children
+  // need to `programs.environment`. Changes this process's environment: before any other thread
+  // reads it.
   static absl::StatusOr<std::unique_ptr<Simulation>> Start(const std::string& devices,
                                                            WorkerPrograms& programs);
   ~Simulation();

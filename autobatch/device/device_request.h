@@ -32,7 +32,8 @@ struct DeviceRequest {
 };
 
 // InvalidArgument names what is wrong and what would be right; an unknown kind is answered with the
-// nearest one, a repeated index is named. What the list of simulated devices means is not looked at.
+// nearest one, a repeated index is named. What the list of simulated devices means is not looked
+// at.
 absl::StatusOr<DeviceRequest> ParseDeviceRequest(absl::string_view text);
 
 }  // namespace autobatch

@@ -112,9 +112,8 @@ TEST(CommandLineTest, Command_IsKeptAsItIsBehindTheDashes) {
   ASSERT_TRUE(line.ok()) << line.status();
   const WorkloadSpec& workload = line->probe.workload;
   EXPECT_EQ(workload.kind, WorkloadKind::kCommand);
-  EXPECT_THAT(workload.command,
-              testing::ElementsAre("python", "my train.py", "--workload", "{micro_batch}", "", "--",
-                                   "$HOME; *"));
+  EXPECT_THAT(workload.command, testing::ElementsAre("python", "my train.py", "--workload",
+                                                     "{micro_batch}", "", "--", "$HOME; *"));
   EXPECT_EQ(workload.evaluation_batch, 0);
   EXPECT_EQ(line->probe.max_batch, 64);
 }
@@ -188,7 +187,8 @@ TEST(CommandLineTest, BadInput_NamesTheInputAndWhatIsRight) {
 TEST(CommandLineTest, Help_NamesEveryModelAndExitCode) {
   const auto line = Parse({"--help"});
   ASSERT_TRUE(line.ok()) << line.status();
-  for (const char* part : {"--workload", "gpt2", "yolo", "--memory-limit", "128 + n", "{output_dir}"}) {
+  for (const char* part :
+       {"--workload", "gpt2", "yolo", "--memory-limit", "128 + n", "{output_dir}"}) {
     EXPECT_THAT(line->print_and_exit, HasSubstr(part));
   }
 }

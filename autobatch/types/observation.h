@@ -84,7 +84,8 @@ struct Observation {
   std::optional<int64_t> budget_bytes;
   // The driver's (CUDA) or kernel's (CPU) view from the child.
   std::optional<int64_t> total_bytes;
-  // `before`: with the context there and the allocator empty. `after`: with all that it still holds.
+  // `before`: with the context there and the allocator empty. `after`: with all that it still
+  // holds.
   std::optional<int64_t> free_before_bytes;
   std::optional<int64_t> free_after_bytes;
   // Device memory that this process holds outside its allocator (context, kernels, libraries).

@@ -182,8 +182,8 @@ class Trial {
     seen_.context_bytes = memory_.ContextBytes();
   }
 
-  // A library in a context that is lost fails in words of its own ("CUDNN_STATUS_INTERNAL_ERROR"): the
-  // device tells what came before.
+  // A library in a context that is lost fails in words of its own ("CUDNN_STATUS_INTERNAL_ERROR"):
+  // the device tells what came before.
   void AskDevice() {
     if (seen_.ok() || seen_.failure->kind == FailureKind::kIllegalAccess) return;
     try {
