@@ -6,14 +6,11 @@ import os
 from types import TracebackType
 from typing import Any, Callable, Optional, Type
 
-from . import _memory
 from ._channel import connect, is_named
 from ._plan import PlanError, positive_integer
 from ._session import Session
 from ._watch import watch_model
 
-# What the process held before the program began to load its model and data.
-_baseline = _memory.resident_bytes() if is_named() else 0
 _session: Optional[Session] = None
 _asked = False
 
@@ -23,7 +20,7 @@ def _current() -> Optional[Session]:
     global _asked, _session
     if not _asked:
         if is_named():
-            _session = Session(connect(), _baseline)
+            _session = Session(connect())
         _asked = True
     return _session
 

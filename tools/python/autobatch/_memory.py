@@ -19,8 +19,6 @@ _STACKS_PER_CORE = 16 << 20
 class Memory:
     """A device of which nothing can be read: the driver's view, from outside, is all there is."""
 
-    name = "unknown"
-
     def uuid(self) -> Optional[str]:
         return None
 
@@ -65,13 +63,12 @@ class Memory:
 
 
 class CpuMemory(Memory):
-    """Resident memory above what the process held when this package was imported."""
+    """What the process holds of the host's memory, the interpreter and its libraries included: the probe's
+    own limit counts these too."""
 
-    name = "cpu"
     noise = 4 << 20
 
-    def __init__(self, baseline: int) -> None:
-        self._baseline = baseline
+    def __init__(self) -> None:
         self._can_reset = True
         self._limits = resource.getrlimit(resource.RLIMIT_DATA)
 
@@ -79,7 +76,8 @@ class CpuMemory(Memory):
         return _kibibytes("/proc/meminfo", "MemTotal:"), _kibibytes("/proc/meminfo", "MemAvailable:")
 
     def held(self) -> int:
-        return max(0, resident_bytes() - self._baseline)
+        resident = _kibibytes("/proc/self/status", "VmRSS:")
+        return host_peak_bytes() if resident is None else resident
 
     def set_limit(self, budget: Optional[int]) -> None:
         # The kernel limits what is mapped for writing, which is a little more than what is resident:
@@ -97,8 +95,7 @@ class CpuMemory(Memory):
         high = _kibibytes("/proc/self/status", "VmHWM:")
         if high is None:
             high = host_peak_bytes()
-        grown = max(0, high - self._baseline)
-        return {"reserved_bytes": grown, "allocated_bytes": grown, "requested_bytes": None}
+        return {"reserved_bytes": high, "allocated_bytes": high, "requested_bytes": None}
 
     def reset_peak(self) -> None:
         if not self._can_reset:
@@ -112,8 +109,6 @@ class CpuMemory(Memory):
 
 class CudaMemory(Memory):
     """torch's caching allocator on one device. Creates the context."""
-
-    name = "cuda"
 
     def __init__(self, torch: Any, index: int, names_itself: bool) -> None:
         self._cuda = torch.cuda
@@ -178,14 +173,8 @@ def busiest_device(torch: Any) -> int:
     return held.index(max(held)) if max(held) > 0 else current
 
 
-def resident_bytes() -> int:
-    """What the process holds of the host's memory now."""
-    resident = _kibibytes("/proc/self/status", "VmRSS:")
-    return host_peak_bytes() if resident is None else resident
-
-
 def host_peak_bytes() -> int:
-    """The most that it ever held."""
+    """The most that this process held of the host's memory, since its peak was last reset."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

@@ -32,14 +32,13 @@ class TrialEnded(SystemExit):
 class Session:
     """Between the first call of this package in a trial and the result. One thread."""
 
-    def __init__(self, channel: Channel, baseline: int) -> None:
+    def __init__(self, channel: Channel) -> None:
         self.batch = int(channel.trial.get("batch", 1))
         self.accumulation = int(channel.trial.get("accumulation", 1))
         self._channel = channel
         self._trial = channel.trial
         self._steps_asked = int(channel.trial.get("steps", 1))
         self._on_cpu = channel.setup.get("device") == "cpu"
-        self._baseline = baseline
         # A fork (a data loader's worker) is no part of the trial.
         self._pid = os.getpid()
         self._begun = False
@@ -205,7 +204,7 @@ class Session:
 
     def _open_memory(self) -> Optional[_memory.Memory]:
         if self._on_cpu:
-            return _memory.CpuMemory(self._baseline)
+            return _memory.CpuMemory()
         torch = _memory.cuda_in_use()
         if torch is None:
             return None  # Another framework, or torch comes later.
@@ -269,6 +268,16 @@ class Session:
             % (self._batch_seen, self.batch),
         )
 
+    def _host_peak(self) -> int:
+        # On the CPU the kernel's own figure begins anew with each step.
+        peaks = [step["peak"]["reserved_bytes"] for step in self._steps] if self._on_cpu else []
+        return max(_memory.host_peak_bytes(), int(max(peaks, default=0)))
+
+    def _warnings(self) -> List[str]:
+        if self._batch_seen is None and self._steps:
+            return ["the script never said what batch it ran: give step() its batch, or watch(model)"]
+        return []
+
     # How it ends.
 
     def _end_with(self, failure: Optional[Json]) -> None:
@@ -283,9 +292,10 @@ class Session:
             "steps": self._steps,
             "batch_seen": self._batch_seen,
             "trial_ms": (time.perf_counter() - self._started) * 1e3,
-            "host_peak_bytes": _memory.host_peak_bytes(),
+            "host_peak_bytes": self._host_peak(),
             "free_after_bytes": self._ask(lambda: self._memory.view()[1], None),
             "method": "python",
+            "warnings": self._warnings(),
         }
         result.update(self._view_before)
         result.update(self._facts)

@@ -252,6 +252,25 @@ def test_Trial_ReserveExceedsFreeMemory_HasNoRoomAtAll():
     assert ran.code == 0
 
 
+def test_Trial_HostPeak_IsThatOfTheLargestStep():
+    ran = parent.run_trial(
+        """
+        import autobatch
+        for size in (200_000_000, 1_000_000, 1_000_000):
+            data = bytearray(size)
+            del data
+            autobatch.step()
+        """
+    )
+    assert ran.result["host_peak_bytes"] > 200_000_000
+
+
+def test_Trial_BatchIsNeverTold_IsWarnedOf():
+    [warning] = parent.run_trial("import autobatch\nwhile True: autobatch.step()").result["warnings"]
+    assert "never said what batch" in warning
+    assert parent.run_trial(LOOP).result["warnings"] == []
+
+
 def test_Trial_LossIsNotFinite_Fails():
     for loss in ("nan", "inf"):
         ran = parent.run_trial("import autobatch\nwhile True: autobatch.step(loss=float(%r))" % loss)
