@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "autobatch/base/files.h"
 #include "autobatch/base/log.h"
@@ -27,6 +29,7 @@
 #include "autobatch/report/env_lines.h"
 #include "autobatch/report/html.h"
 #include "autobatch/report/table.h"
+#include "autobatch/report/text.h"
 #include "autobatch/trial/command_trial_runner.h"
 #include "autobatch/trial/worker_trial_runner.h"
 #include "autobatch/types/json.h"
@@ -43,7 +46,10 @@ constexpr absl::Duration kDescribeTimeout = absl::Minutes(3);
 
 int Complain(const absl::Status& status, int exit_code) {
   const std::string hint = exit_code == kExitUsage ? "\nprobe --help says what there is." : "";
-  WriteAll(STDERR_FILENO, absl::StrCat("probe: ", status.message(), hint, "\n"), "stderr")
+  // It quotes arguments and programs; they are not to command the terminal.
+  std::vector<std::string> lines = absl::StrSplit(status.message(), '\n');
+  for (std::string& line : lines) line = EscapeControls(line);
+  WriteAll(STDERR_FILENO, absl::StrCat("probe: ", absl::StrJoin(lines, "\n"), hint, "\n"), "stderr")
       .IgnoreError();
   return exit_code;
 }

@@ -199,7 +199,11 @@ absl::Status ReadWorkload(const po::variables_map& values, Reader& read, ProbeSp
   read.Read("eval-batch", workload.evaluation_batch, WholeNumber);
   if (values.count("input") > 0) {
     for (const std::string& text : values["input"].as<std::vector<std::string>>()) {
-      AB_ASSIGN_OR_RETURN(workload.inputs.emplace_back(), ParseTensorSpec(text));
+      const absl::StatusOr<TensorSpec> input = ParseTensorSpec(text);
+      if (!input.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat("--input: ", input.status().message()));
+      }
+      workload.inputs.push_back(*input);
     }
   }
   read.Read("target", workload.target, ParseTensorSpec);
@@ -247,12 +251,21 @@ absl::Status ReadOutput(const po::variables_map& values, Reader& read, CommandLi
   read.Enum("format", line.format);
   if (values.count("json") > 0) {
     line.json_path = values["json"].as<std::string>();
-    if (line.json_path != "-") line.json_path = ResolveUserPath(line.json_path);
   }
-  if (values.count("html") > 0) line.html_path = ResolveUserPath(values["html"].as<std::string>());
+  if (values.count("html") > 0) line.html_path = values["html"].as<std::string>();
   if (line.json_path == "-" && line.format == OutputFormat::kEnv) {
     return absl::InvalidArgumentError(
         "--json - and --format env both want stdout; write the JSON to a file");
+  }
+  if (line.html_path == "-") {
+    return absl::InvalidArgumentError("--html - : a page needs a file; stdout takes --json -");
+  }
+  if (!line.html_path.empty() && line.html_path == line.json_path) {
+    return absl::InvalidArgumentError("--json and --html contradict: both name the same file");
+  }
+  if (!line.html_path.empty()) line.html_path = ResolveUserPath(line.html_path);
+  if (!line.json_path.empty() && line.json_path != "-") {
+    line.json_path = ResolveUserPath(line.json_path);
   }
   line.quiet = read.Switch("quiet");
   line.verbose = read.Switch("verbose");
@@ -287,6 +300,11 @@ absl::StatusOr<po::variables_map> ParseOptions(std::span<const std::string> argu
             .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
             .positional({})
             .run();
+    for (const auto& option : parsed.options) {
+      if (option.value.size() == 1 && option.value[0].empty()) {
+        return absl::InvalidArgumentError(absl::StrCat("--", option.string_key, " is empty"));
+      }
+    }
     po::store(parsed, values);
   } catch (const po::unknown_option& error) {
     return UnknownOption(error.get_option_name());

@@ -236,7 +236,7 @@ void Search::TakeFailure(const Observation& observation, const Failure& failure)
       // Says nothing about this batch, and casts doubt on what other trials would say.
       if (trial.purpose == TrialPurpose::kVerify) {
         verify_ = false;
-        warn("was cached, and could not be verified");
+        warn("was the first guess, and could not be verified");
         return;
       }
       Stop(failure);
@@ -246,7 +246,7 @@ void Search::TakeFailure(const Observation& observation, const Failure& failure)
   }
   if (trial.purpose == TrialPurpose::kVerify && !IsMemoryCeiling(failure.kind)) {
     verify_ = false;
-    warn("was cached, and does not run any more");
+    warn("was the first guess, and does not run");
     return;
   }
   if (failure.kind == FailureKind::kModelError && failure.phase != TrialPhase::kLoad &&
@@ -265,8 +265,9 @@ void Search::TakeCeiling(const Observation& observation, const Failure& failure)
   const bool memory = IsMemoryCeiling(failure.kind);
   if (trial.purpose == TrialPurpose::kVerify) {
     verify_ = false;
-    outcome_.warnings.push_back(absl::StrCat("the cached batch of ", trial.batch,
-                                             " does not fit any more: ", failure.message));
+    // Of a cache, an identical device or an estimator.
+    outcome_.warnings.push_back(
+        absl::StrCat("the first guess of ", trial.batch, " does not fit: ", failure.message));
   }
   const BatchBound bound = memory                                  ? BatchBound::kMemory
                            : failure.kind == FailureKind::kTimeout ? BatchBound::kTimeLimit

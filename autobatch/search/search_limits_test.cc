@@ -378,7 +378,7 @@ TEST(SearchCacheTest, CachedBatchTooLarge_SearchesBelowIt) {
   options.cached_batch = 90;
   const Search search = Finish(options, Line());
   EXPECT_EQ(search.outcome().confirmed_batch, kFits);
-  EXPECT_THAT(Warnings(search), HasSubstr("cached batch of 90 does not fit any more"));
+  EXPECT_THAT(Warnings(search), HasSubstr("first guess of 90 does not fit: "));
 }
 
 TEST(SearchCacheTest, CachedBatchAgainstTheRules_IsIgnored) {

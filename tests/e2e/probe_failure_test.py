@@ -16,6 +16,8 @@ class UsageTest(unittest.TestCase):
         for arguments, words in [
             (["--worklod", "gpt2"], "--workload"),
             (["--workload", "resnet19"], "resnet18"),
+            (["--workload", "\x1b[31mred\x1b[0m.pt", "--input", "float32:3", "--loss", "mean"],
+             r"\x1b[31mred"),
             (["--max-batch", "0"], "1 or more"),
             (["--device", "cuda:x"], "cuda:x"),
             (["--device", "gpu"], "cuda"),
@@ -25,6 +27,7 @@ class UsageTest(unittest.TestCase):
             run = probe(*arguments)
             self.assertEqual(run.returncode, 2, f"{arguments}: {run.stderr}")
             self.assertIn(words, run.stderr)
+            self.assertNotRegex(run.stderr, "[\x00-\x09\x0b-\x1f\x7f]")
             self.assertEqual(run.stdout, "")
 
     def test_no_cuda_device_is_3_and_says_why(self):
