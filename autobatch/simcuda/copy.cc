@@ -37,7 +37,8 @@ cudaError_t Fill(void* address, int value, size_t bytes) {
   if (bytes == 0) return cudaSuccess;
   Device* const device = Node::Get().OwnerOf(address);
   if (device == nullptr) return cudaErrorInvalidValue;
-  device->kept().Fill(device->OffsetOf(address), value, bytes);
+  const char element = static_cast<char>(value);
+  device->kept().Fill(device->OffsetOf(address), &element, 1, bytes);
   return cudaSuccess;
 }
 

@@ -8,11 +8,11 @@
 namespace autobatch::simcuda {
 
 // Copies between any two places of the host and of devices. What a device's memory holds is known
-// only where it is kept (kept_bytes.h); the rest reads as zero, a number that the last kernel would
-// have counted as `read_back.h` says.
+// only where it is kept (kept_bytes.h); the rest reads as zero, and a number that the last kernel
+// would have counted as read_back.h says.
 cudaError_t Copy(void* to, const void* from, size_t bytes);
 
-// The same for NCCL and others that go on after an error.
+// Sets every byte, as cudaMemset does.
 cudaError_t Fill(void* address, int value, size_t bytes);
 
 }  // namespace autobatch::simcuda

@@ -76,7 +76,7 @@ SIMCUDA_EXPORT CUresult cuLaunchKernel(CUfunction, unsigned grid_x, unsigned gri
                                        unsigned block_z, unsigned shared_bytes, CUstream, void**,
                                        void**) {
   return ToDriver(Launch(reinterpret_cast<Kernel*>(TheFunction()), dim3{grid_x, grid_y, grid_z},
-                         dim3{block_x, block_y, block_z}, shared_bytes));
+                         dim3{block_x, block_y, block_z}, /*arguments=*/nullptr, shared_bytes));
 }
 
 SIMCUDA_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x,

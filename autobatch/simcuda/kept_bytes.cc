@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace autobatch::simcuda {
@@ -31,13 +32,18 @@ void KeptBytes::Write(uint64_t offset, const void* bytes, uint64_t count) {
   any_ = true;
 }
 
-void KeptBytes::Fill(uint64_t offset, int value, uint64_t count) {
+void KeptBytes::Fill(uint64_t offset, const void* element, uint64_t element_bytes, uint64_t count) {
+  const uint64_t bytes = element_bytes * count;
+  if (bytes > kMost) return Forget();
+  const auto* const parts = static_cast<const char*>(element);
   // Zero is what the rest reads as, but may stand where bytes are kept.
-  if (count > kMost) return Forget();
-  if (value == 0 && !any_) return;
+  const bool zero = std::all_of(parts, parts + element_bytes, [](char c) { return c == 0; });
+  if (zero && !any_) return;
   const std::lock_guard lock(mutex_);
-  std::memset(base_ + offset, value, count);
-  kept_.push_back({offset, count});
+  for (uint64_t i = 0; i < count; ++i) {
+    std::memcpy(base_ + offset + i * element_bytes, element, element_bytes);
+  }
+  kept_.push_back({offset, bytes});
   any_ = true;
 }
 

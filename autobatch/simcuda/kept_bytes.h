@@ -28,7 +28,8 @@ class KeptBytes {
   bool Create(uint64_t size);
 
   void Write(uint64_t offset, const void* bytes, uint64_t count);
-  void Fill(uint64_t offset, int value, uint64_t count);
+  // `count` times the same element.
+  void Fill(uint64_t offset, const void* element, uint64_t element_bytes, uint64_t count);
   void Read(uint64_t offset, void* bytes, uint64_t count);
   // A kernel was launched. Cheap where nothing is kept.
   void Forget() {

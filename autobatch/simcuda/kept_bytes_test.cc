@@ -20,10 +20,10 @@ TEST(KeptBytesTest, SmallCopies_UntilTheNextKernel_ReadBack) {
   ASSERT_TRUE(kept.Create(kSize));
   EXPECT_EQ(ReadText(kept, 100, 3), std::string(3, '\0'));
   kept.Write(100, "abc", 3);
-  kept.Fill(103, 'x', 2);
-  EXPECT_EQ(ReadText(kept, 99, 7), std::string("\0abcxx\0", 7));
+  kept.Fill(103, "xy", 2, 2);
+  EXPECT_EQ(ReadText(kept, 99, 9), std::string("\0abcxyxy\0", 9));
   kept.Forget();
-  EXPECT_EQ(ReadText(kept, 99, 7), std::string(7, '\0'));
+  EXPECT_EQ(ReadText(kept, 99, 9), std::string(9, '\0'));
 }
 
 TEST(KeptBytesTest, LargeCopies_Always_ReadAsZero) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "autobatch/simcuda/fault_injection.h"
+#include "autobatch/simcuda/fill_kernel.h"
 #include "autobatch/simcuda/phases.h"
 #include "autobatch/simcuda/session.h"
 
@@ -65,8 +66,22 @@ cudaError_t Load(Kernel& kernel, Device& device, uint64_t bit) {
   if (!device.TakeMemory(node.model().Kernel(node.driver_version()))) {
     return cudaErrorMemoryAllocation;
   }
+  kernel.fill_bytes = FillElementBytes(kernel.name);
   kernel.loaded |= bit;
   return cudaSuccess;
+}
+
+// What the kernel does to the bytes that are kept.
+void Write(const Kernel& kernel, Device& device, void** arguments) {
+  if (kernel.fill_bytes != 0 && arguments != nullptr) {
+    const Fill fill = ReadFillArguments(arguments);
+    if (device.Owns(fill.address)) {
+      device.kept().Fill(device.OffsetOf(fill.address), fill.element, kernel.fill_bytes,
+                         fill.count);
+      return;
+    }
+  }
+  device.kept().Forget();
 }
 
 }  // namespace
@@ -103,21 +118,19 @@ std::optional<PickedCode> CodeFor(Kernel& kernel, const Device& device) {
   return PickCode(*kernel.module->binary, capability);
 }
 
-cudaError_t Launch(Kernel* kernel, dim3 grid, dim3 block, size_t shared_bytes) {
+cudaError_t Launch(Kernel* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes) {
   cudaError_t error;
   Device* const device = Enter(error);
   if (device == nullptr) return error;
   if (!ValidConfiguration(grid, block)) return Report(cudaErrorInvalidConfiguration);
   if (shared_bytes > device->card().shared_per_block) return Report(cudaErrorInvalidValue);
-  if (kernel != nullptr) {
-    last_kernel = kernel;
-    const uint64_t bit = uint64_t{1} << (device->bus() % 64);
-    if ((kernel->loaded & bit) == 0) {
-      error = Load(*kernel, *device, bit);
-      if (error != cudaSuccess) return Report(error);
-    }
+  last_kernel = kernel;
+  const uint64_t bit = uint64_t{1} << (device->bus() % 64);
+  if ((kernel->loaded & bit) == 0) {
+    error = Load(*kernel, *device, bit);
+    if (error != cudaSuccess) return Report(error);
   }
-  device->kept().Forget();
+  Write(*kernel, *device, arguments);
   launches.fetch_add(1, std::memory_order_relaxed);
   PhaseAtLaunch(/*by_library=*/false);
   FaultsAtLaunch(*device);

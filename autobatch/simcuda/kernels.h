@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,6 +24,9 @@ struct Kernel {
   // Mangled.
   std::string name;
   KernelModule* module = nullptr;
+  // Not 0: the framework's fill kernel (fill_kernel.h), of elements of so many bytes. Known once
+  // the kernel is loaded.
+  size_t fill_bytes = 0;
   // Bit n: loaded on the device of that number.
   std::atomic<uint64_t> loaded = 0;
 };
@@ -41,7 +45,7 @@ std::optional<PickedCode> CodeFor(Kernel& kernel, const Device& device);
 // Everything that a launch means: the configuration is checked, a first launch loads the kernel's
 // code (and takes memory for it), faults strike. No work is done. `kernel` is null for one without
 // a name.
-cudaError_t Launch(Kernel* kernel, dim3 grid, dim3 block, size_t shared_bytes);
+cudaError_t Launch(Kernel* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes);
 
 // Work by a library's own kernels.
 void LibraryLaunch();

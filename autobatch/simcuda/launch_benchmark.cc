@@ -18,7 +18,7 @@ const bool kHasDevice = [] {
 }();
 
 __attribute__((noinline)) cudaError_t EmptyLaunch(Kernel* kernel, dim3 grid, dim3 block,
-                                                  size_t shared_bytes) {
+                                                  void** arguments, size_t shared_bytes) {
   benchmark::DoNotOptimize(kernel);
   benchmark::DoNotOptimize(shared_bytes);
   return cudaSuccess;
@@ -27,7 +27,7 @@ __attribute__((noinline)) cudaError_t EmptyLaunch(Kernel* kernel, dim3 grid, dim
 void LaunchBenchmark(benchmark::State& state, decltype(&EmptyLaunch) launch) {
   Kernel kernel;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(launch(&kernel, dim3{128, 1, 1}, dim3{256, 1, 1}, 0));
+    benchmark::DoNotOptimize(launch(&kernel, dim3{128, 1, 1}, dim3{256, 1, 1}, nullptr, 0));
   }
 }
 BENCHMARK_CAPTURE(LaunchBenchmark, Empty, &EmptyLaunch);

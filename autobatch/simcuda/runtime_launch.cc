@@ -67,31 +67,32 @@ SIMCUDA_EXPORT cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* hos
   return cudaSuccess;
 }
 
-SIMCUDA_EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void**,
-                                              size_t shared_bytes, cudaStream_t) {
-  return Launch(KernelOf(kernel), grid, block, shared_bytes);
+SIMCUDA_EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block,
+                                              void** arguments, size_t shared_bytes, cudaStream_t) {
+  return Launch(KernelOf(kernel), grid, block, arguments, shared_bytes);
 }
 
 SIMCUDA_EXPORT cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block,
-                                                   void**, size_t shared_bytes, cudaStream_t) {
-  return Launch(KernelOf(kernel), grid, block, shared_bytes);
+                                                   void** arguments, size_t shared_bytes,
+                                                   cudaStream_t) {
+  return Launch(KernelOf(kernel), grid, block, arguments, shared_bytes);
 }
 
 SIMCUDA_EXPORT cudaError_t cudaLaunchKernel(const void* host_function, dim3 grid, dim3 block,
-                                            void**, size_t shared_bytes, cudaStream_t) {
-  return Launch(FindKernel(host_function), grid, block, shared_bytes);
+                                            void** arguments, size_t shared_bytes, cudaStream_t) {
+  return Launch(FindKernel(host_function), grid, block, arguments, shared_bytes);
 }
 
 SIMCUDA_EXPORT cudaError_t cudaLaunchCooperativeKernel(const void* host_function, dim3 grid,
-                                                       dim3 block, void**, size_t shared_bytes,
-                                                       cudaStream_t) {
-  return Launch(FindKernel(host_function), grid, block, shared_bytes);
+                                                       dim3 block, void** arguments,
+                                                       size_t shared_bytes, cudaStream_t) {
+  return Launch(FindKernel(host_function), grid, block, arguments, shared_bytes);
 }
 
 SIMCUDA_EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* configuration,
-                                               const void* host_function, void**) {
+                                               const void* host_function, void** arguments) {
   return Launch(FindKernel(host_function), configuration->gridDim, configuration->blockDim,
-                configuration->dynamicSmemBytes);
+                arguments, configuration->dynamicSmemBytes);
 }
 
 SIMCUDA_EXPORT cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* host_function) {

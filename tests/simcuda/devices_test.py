@@ -75,7 +75,7 @@ class DevicesTest(unittest.TestCase):
 
     def test_small_numbers_are_kept_until_a_kernel_runs(self):
         [copies] = self.lines("rtx3090", "copies")
-        self.assertEqual(copies, {"back": [3, 1, 4], "computed": 0})
+        self.assertEqual(copies, {"back": [3, 1, 4], "filled": 5, "computed": 0})
 
     def test_a_count_is_what_a_rule_says_it_is(self):
         self.assertEqual(self.lines("rtx3090", "count"), [{"count": 0}])

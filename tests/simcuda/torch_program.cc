@@ -117,10 +117,13 @@ void Train(int64_t batch, int device) {
 
 void Copies() {
   const torch::Tensor sent = torch::tensor({3, 1, 4}, torch::kLong).to(OnDevice(0).device());
+  const torch::Tensor filled = torch::full({3}, 5, OnDevice(0).dtype(torch::kInt));
   const torch::Tensor back = sent.cpu();
+  const int five = filled[2].item<int>();
   const torch::Tensor computed = (sent + 1).cpu();
-  std::printf("{\"back\": [%ld, %ld, %ld], \"computed\": %ld}\n", back[0].item<int64_t>(),
-              back[1].item<int64_t>(), back[2].item<int64_t>(), computed[0].item<int64_t>());
+  std::printf("{\"back\": [%ld, %ld, %ld], \"filled\": %d, \"computed\": %ld}\n",
+              back[0].item<int64_t>(), back[1].item<int64_t>(), back[2].item<int64_t>(), five,
+              computed[0].item<int64_t>());
 }
 
 void Count() {
