@@ -37,9 +37,11 @@ class CommandMemory {
   // The greatest resident memory of one of its processes, known once they are gone.
   void AddProcess(int64_t max_resident_bytes);
 
-  // The CPU's limit was seen to be passed: nothing else keeps a command from the rest of the host's
-  // memory. A GPU's own allocator and size do.
-  bool over_limit() const { return on_cpu_ && limit_.has_value() && peak_bytes() > *limit_; }
+  // The CPU's limit and `allowance` bytes were seen to be passed: nothing else keeps a command from
+  // the rest of the host's memory. A GPU's own allocator and size do.
+  bool Exceeds(int64_t allowance) const {
+    return on_cpu_ && limit_.has_value() && peak_bytes() - *limit_ > allowance;
+  }
   // Of the device; 0 when nothing was seen.
   int64_t peak_bytes() const { return watch_.peak_bytes(); }
   bool StillGrew() const { return watch_.StillGrew(); }

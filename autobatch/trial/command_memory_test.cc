@@ -25,9 +25,10 @@ TEST(CommandMemoryTest, CpuLimit_IsTheTrialsAndPassedByWhatIsSeen) {
   CommandMemory memory({.kind = DeviceKind::kCpu}, {.limit_bytes = 100}, {});
   EXPECT_EQ(memory.limit(), 100);
   EXPECT_EQ(memory.Fraction(), std::nullopt);
-  EXPECT_FALSE(memory.over_limit());
+  EXPECT_FALSE(memory.Exceeds(0));
   memory.AddProcess(101);
-  EXPECT_TRUE(memory.over_limit());
+  EXPECT_TRUE(memory.Exceeds(0));
+  EXPECT_FALSE(memory.Exceeds(1));
   EXPECT_EQ(memory.peak_bytes(), 101);
   EXPECT_EQ(memory.host_peak_bytes(), 101);
 }
@@ -51,7 +52,7 @@ TEST(CommandMemoryTest, ProcessesTheDriverNames_AreCountedIfTheyAreOurs) {
   memory.Read(getppid(), absl::Seconds(1));
   EXPECT_EQ(memory.peak_bytes(), 300 * kMiB);
   EXPECT_TRUE(memory.warnings().empty());
-  EXPECT_FALSE(memory.over_limit());
+  EXPECT_FALSE(memory.Exceeds(0));
 }
 
 TEST(CommandMemoryTest, ProcessesTheDriverDoesNotName_AreSeenByTheDevicesUse) {

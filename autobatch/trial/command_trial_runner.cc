@@ -31,6 +31,9 @@ namespace {
 constexpr absl::Duration kExitAfterClose = absl::Seconds(2);
 // Reading memory takes no more than this share of the time.
 constexpr int kReadingShare = 20;
+// What a command that keeps to a budget by itself may hold besides: an interpreter and a framework,
+// which do not count to its training step.
+constexpr int64_t kOwnCountAllowance = kGiB;
 // Of its budget: an error that names no memory is one of memory above it.
 constexpr double kNearlyFull = 0.95;
 
@@ -44,6 +47,7 @@ struct Trial {
   TrialTranscript transcript;
   CommandMemory memory;
   TrialEvidence evidence;
+  std::optional<int64_t> held_at_hello;
   // It was ended for the memory that it held.
   bool over_budget = false;
 };
@@ -196,7 +200,7 @@ class CommandTrialRunner final : public TrialRunner {
             return;
           }
           trial.memory.Read(trial.child->guard_pid(), Between(trial.start, now));
-          if (trial.memory.over_limit()) {
+          if (trial.memory.Exceeds(Allowance(trial))) {
             trial.over_budget = true;
             return;
           }
@@ -207,6 +211,17 @@ class CommandTrialRunner final : public TrialRunner {
         }
       }
     }
+  }
+
+  // A command that speaks the protocol counts for itself, from where it begins; whether it does is
+  // known after the first trial, or once it has said hello.
+  int64_t Allowance(Trial& trial) {
+    if (trial.transcript.hello().has_value()) {
+      speaks_ = true;
+      if (!trial.held_at_hello.has_value()) trial.held_at_hello = trial.memory.peak_bytes();
+      return *trial.held_at_hello + kOwnCountAllowance;
+    }
+    return speaks_ == false ? 0 : kOwnCountAllowance;
   }
 
   absl::StatusOr<Observation> Finish(Trial& trial, std::vector<std::string> warnings,
@@ -225,6 +240,7 @@ class CommandTrialRunner final : public TrialRunner {
       if (evidence.report.has_value()) trial.memory.AddProcess(evidence.report->max_rss_bytes);
     }
     evidence.said_hello = trial.transcript.hello().has_value();
+    if (evidence.said_hello || ExitedWell(evidence)) speaks_ = evidence.said_hello;
     evidence.phase = trial.transcript.phase();
     evidence.steps = static_cast<int64_t>(trial.transcript.steps().size());
     evidence.steps_asked = trial.spec.steps;
@@ -352,6 +368,8 @@ class CommandTrialRunner final : public TrialRunner {
   const CommandTrialOptions options_;
   CancelSignal cancel_;
   LeftFiles left_files_;
+  // Absent: not known yet.
+  std::optional<bool> speaks_;
   // This PyTorch is older than the setting.
   bool fraction_refused_ = false;
 };

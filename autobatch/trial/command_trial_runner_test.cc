@@ -119,13 +119,31 @@ TEST_F(CommandTrialRunnerTest, WatchedCommand_IsMeasuredByItsTree) {
 }
 
 TEST_F(CommandTrialRunnerTest, CommandAboveItsBudget_IsEndedAndOutOfMemory) {
-  const Observation seen =
-      Run({"python3", "-c", "import signal; b = b'x' * ({batch} << 20); signal.pause()"},
-          {.batch = 200, .limit_bytes = 64 * kMiB});
+  auto runner = NewCommandTrialRunner(
+      Options({"python3", "-c",
+               "import signal\nb = b'x' * ({batch} << 20)\nif {batch} > 1: signal.pause()"}));
+  EXPECT_TRUE(Run(*runner, {.batch = 1, .limit_bytes = 64 * kMiB}).ok());
+  const Observation seen = Run(*runner, {.batch = 200, .limit_bytes = 64 * kMiB});
   ASSERT_FALSE(seen.ok());
   EXPECT_EQ(seen.failure->kind, FailureKind::kOutOfMemory);
   EXPECT_THAT(seen.failure->message, HasSubstr("the budget is 64.0 MiB"));
   EXPECT_GT(seen.PeakReserved(), 64 * kMiB);
+}
+
+TEST_F(CommandTrialRunnerTest, FirstTrialAboveItsBudget_TellsWhatItNeeds) {
+  // It might have been one that counts for itself.
+  const Observation seen = Run({"python3", "-c", "b = b'x' * ({batch} << 20)"},
+                               {.batch = 100, .limit_bytes = 64 * kMiB});
+  EXPECT_TRUE(seen.ok());
+  EXPECT_GT(seen.PeakReserved(), 100 * kMiB);
+}
+
+TEST_F(CommandTrialRunnerTest, SpeakerOnTheCpu_CountsForItself) {
+  // The interpreter alone is above its budget.
+  const Observation seen =
+      Speaker("for _ in range(trial['steps']): step()\nresult()\n", {.batch = 4, .limit_bytes = 1});
+  ASSERT_TRUE(seen.ok()) << seen.failure->message;
+  EXPECT_EQ(seen.PeakReserved(), 4000);
 }
 
 struct EndCase {

@@ -1,0 +1,105 @@
+"""A probe of the user's own program: one that knows nothing of us, and one that measures itself."""
+
+import json
+import os
+import pathlib
+import sys
+import unittest
+
+from tests.e2e.programs import probe, scratch
+
+# Holds 40 MiB, and a MiB a sample while it steps.
+STRANGER = """
+import sys
+batch, steps = int(sys.argv[1]), int(sys.argv[2])
+base = b"m" * (40 << 20)
+for _ in range(steps):
+    work = None
+    work = b"x" * (batch << 20)
+"""
+
+HELPED = """
+import autobatch
+with autobatch.trial():
+    batch = autobatch.batch(32)
+    while True:
+        work = None
+        work = b"x" * (batch << 20)
+        autobatch.step(loss=1.0, batch=batch)
+"""
+
+
+class ProbeCommandTest(unittest.TestCase):
+    def setUp(self):
+        # Spaces and quotes reach nobody's shell.
+        self.folder = scratch() / self.id() / "a user's folder"
+        self.folder.mkdir(parents=True)
+
+    def script(self, text):
+        path = self.folder / "my train.py"
+        path.write_text(text)
+        return path.name
+
+    def run_probe(self, *arguments, **options):
+        run = probe("--device", "cpu", "--no-cache", "--memory-limit", "500MiB", "--json", "-", *arguments,
+                    cwd=self.folder, **options)
+        report = json.loads(run.stdout) if run.stdout else None
+        return run, report
+
+    def test_program_that_knows_nothing_of_us_gets_a_batch_that_ran(self):
+        script = self.script(STRANGER)
+        run, report = self.run_probe("--", sys.executable, script, "{batch}", "{steps}")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        [device] = report["devices"]
+        self.assertEqual(device["status"], "confirmed")
+        # 244 MiB less its base and its interpreter.
+        self.assertGreater(device["confirmed_batch"], 150)
+        self.assertLess(device["confirmed_batch"], 204)
+        self.assertEqual({seen["method"] for seen in device["observations"]}, {"driver"})
+        self.assertEqual(report["workload"]["command"], [sys.executable, script, "{batch}", "{steps}"])
+        self.assertIn("watched from outside", run.stderr)
+        self.assertIn("'my train.py' {batch} {steps}", run.stderr)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["my train.py"])
+
+    def test_program_with_the_python_package_measures_itself(self):
+        script = self.script(HELPED)
+        package = pathlib.Path("tools/python").resolve()
+        run, report = self.run_probe("--max-batch", "64", "--", sys.executable, script,
+                                     env={**os.environ, "PYTHONPATH": str(package)})
+        self.assertEqual(run.returncode, 0, run.stderr)
+        [device] = report["devices"]
+        self.assertEqual(device["confirmed_batch"], 64)
+        confirming = device["observations"][-1]
+        self.assertEqual(confirming["method"], "python")
+        self.assertEqual(confirming["batch_seen"], 64)
+        self.assertEqual(len(confirming["steps"]), confirming["trial"]["steps"])
+
+    def test_program_that_ignores_its_batch_is_doubted(self):
+        run, report = self.run_probe("--max-batch", "64", "--", sys.executable, "-c", "b = b'x' * 10000000",
+                                     "{batch}")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("held no more memory", " ".join(report["devices"][0]["warnings"]))
+
+    def test_program_that_fails_says_why(self):
+        run, report = self.run_probe("--", sys.executable, "-c", "raise ValueError('no data in {batch}')")
+        self.assertEqual(run.returncode, 5, run.stderr)
+        failure = report["devices"][0]["failure"]
+        self.assertEqual(failure["kind"], "model_error")
+        self.assertIn("ValueError: no data in ", failure["message"])
+
+    def test_command_without_a_batch_is_told_so(self):
+        run, report = self.run_probe("--", "true")
+        self.assertEqual(run.returncode, 5)
+        self.assertEqual(report["devices"][0]["failure"]["kind"], "batch_ignored")
+
+    def test_what_is_left_behind_is_named(self):
+        run, report = self.run_probe("--max-batch", "1", "--", "sh", "-c",
+                                     "echo {batch} > left.txt; setsid tail -f /dev/null > out 2>&1 &")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        warnings = " ".join(report["devices"][0]["warnings"])
+        self.assertIn("left in the working directory: left.txt, out", warnings)
+        self.assertIn("left processes behind, which were ended: ", warnings)
+
+
+if __name__ == "__main__":
+    unittest.main()
