@@ -240,6 +240,7 @@ void ReadSearch(Reader& read, ProbeSpec& probe) {
   read.Read("tolerance", probe.tolerance, Number);
   probe.throughput_knee = read.Switch("throughput-knee");
   read.Read("steps", probe.explore_steps, WholeNumber);
+  probe.confirm_steps = std::max(probe.confirm_steps, probe.explore_steps);
   read.Read("confirm-steps", probe.confirm_steps, WholeNumber);
   read.Read("accumulation", probe.accumulation, WholeNumber);
   read.Read("time-limit", probe.time_limit, Time);

@@ -118,6 +118,12 @@ TEST(CommandLineTest, Command_IsKeptAsItIsBehindTheDashes) {
   EXPECT_EQ(line->probe.max_batch, 64);
 }
 
+TEST(CommandLineTest, MoreSteps_AreConfirmedByAsMany) {
+  const auto line = Parse({"--steps", "20"});
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_EQ(line->probe.confirm_steps, 20);
+}
+
 struct BadCase {
   std::vector<std::string> arguments;
   // What the message must name: the input, and what would be right.
@@ -160,8 +166,13 @@ TEST(CommandLineTest, BadInput_NamesTheInputAndWhatIsRight) {
       {{"--workload", "m.pt", "--input", "float23:3"}, {"--input", "float23", "float32"}},
       {{"--image-size", "-1"}, {"-1"}},
       {{"--json", "-", "--format", "env"}, {"--json", "--format"}},
+      {{"--world-size", "9223372036854775807"}, {"--world-size", "or less"}},
+      {{"--max-batch", "9223372036854775807"}, {"--max-batch", "or less"}},
       {{"--json", ""}, {"--json", "empty"}},
-      {{"--workload="}, {"--workload", "empty"}},
+      {{"--dataset-size", "3", "--world-size", "4"}, {"--dataset-size", "--world-size", "4 ranks"}},
+      {{"--dataset-size", "6", "--multiple-of", "7"}, {"--multiple-of", "--dataset-size"}},
+      {{"--steps", "20", "--confirm-steps", "10"}, {"--steps", "--confirm-steps"}},
+      {{"--workload", ""}, {"--workload", "empty"}},
       {{"--html", "-"}, {"--html", "--json -"}},
       {{"--html", "x", "--json", "x"}, {"--html", "--json", "same file"}},
       {{"--no-cache", "--cache-dir", "x"}, {"--no-cache", "--cache-dir"}},

@@ -14,6 +14,16 @@ absl::Status AtLeast(absl::string_view flag, T value, T least) {
       absl::StrCat(flag, " is ", value, "; right would be ", least, " or more"));
 }
 
+// Beyond any job there is, and their product still is a number of samples.
+constexpr int64_t kMostRanks = int64_t{1} << 20;
+constexpr int64_t kMostSamples = int64_t{1} << 40;
+
+absl::Status AtMost(absl::string_view flag, int64_t value, int64_t most) {
+  if (value <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, " is ", value, "; right would be ", most, " or less"));
+}
+
 absl::Status Fraction(absl::string_view flag, std::optional<double> value) {
   if (!value.has_value() || (*value > 0 && *value <= 1)) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -81,6 +91,24 @@ absl::Status Validate(const ProbeSpec& spec) {
   }
   if (spec.power_of_two && spec.multiple_of != 1) {
     return Contradiction("--power-of-two", "--multiple-of", "ask for one of the two");
+  }
+  AB_RETURN_IF_ERROR(AtMost("--world-size", spec.world_size.value_or(1), kMostRanks));
+  AB_RETURN_IF_ERROR(AtMost("--accumulation", spec.accumulation, kMostRanks));
+  AB_RETURN_IF_ERROR(AtMost("--max-batch", spec.max_batch, kMostSamples));
+  if (spec.confirm_steps < spec.explore_steps) {
+    return Contradiction("--confirm-steps", "--steps",
+                         "the confirming trial runs at least as many steps as an exploring one");
+  }
+  // The ranks of the devices found are known only later.
+  const int64_t world_size = WorldSize(spec, 1);
+  if (const int64_t share = spec.dataset_size.value_or(INT64_MAX) / world_size; share < 1) {
+    return Contradiction("--dataset-size", "--world-size",
+                         absl::StrCat(*spec.dataset_size, " samples are not one for each of ",
+                                      world_size, " ranks"));
+  } else if (share < spec.multiple_of) {
+    return Contradiction("--multiple-of", "--dataset-size",
+                         absl::StrCat("no multiple of ", spec.multiple_of, " is at most the ",
+                                      share, " samples of a rank"));
   }
   const bool estimator = spec.strategy != Strategy::kConfirm;
   if (spec.fraction.has_value() && !estimator) {

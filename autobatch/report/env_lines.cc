@@ -47,11 +47,12 @@ absl::StatusOr<std::string> EnvLines(const NodeReport& report) {
     return absl::FailedPreconditionError(
         absl::StrCat("no lines for the environment: ", absl::StrJoin(NodeSentences(report), " ")));
   }
-  const int64_t world_size = static_cast<int64_t>(report.devices.size());
+  const auto count = static_cast<int64_t>(report.devices.size());
+  const int64_t world_size = report.world_size.value_or(count);
   ResultStatus status = ResultStatus::kConfirmed;
   std::string devices;
   bool simulated = report.simulated;
-  for (int64_t i = 0; i < world_size; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     const DeviceResult& result = report.devices[i];
     if (Doubt(result.status) > Doubt(status)) status = result.status;
     simulated = simulated || result.device.simulated;

@@ -26,6 +26,15 @@ TEST(EnvLinesTest, TwoGpus_AreAllNamed) {
             "AUTOBATCH_DEVICE_1=GPU-5a09c2f1-0000-4000-8000-000000000001\n");
 }
 
+TEST(EnvLinesTest, WorldSizeOfTheJob_CountsAndNotTheDevicesHere) {
+  NodeReport report = ReportOf({ConfirmedResult(0, 96), ConfirmedResult(1, 64)});
+  report.world_size = 8;
+  const auto lines = EnvLines(report);
+  ASSERT_TRUE(lines.ok()) << lines.status();
+  EXPECT_THAT(*lines, HasSubstr("AUTOBATCH_WORLD_SIZE=8\nAUTOBATCH_GLOBAL_BATCH=512\n"));
+  EXPECT_THAT(*lines, HasSubstr("AUTOBATCH_BATCH_1=64\n"));
+}
+
 TEST(EnvLinesTest, LeastCertainDevice_SetsTheStatus) {
   DeviceResult estimated = ConfirmedResult(0, 96);
   estimated.status = ResultStatus::kEstimated;

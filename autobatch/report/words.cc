@@ -36,10 +36,15 @@ std::string BothBatches(const NodeReport& report, int64_t batch, size_t devices)
   const bool gpus =
       std::all_of(report.devices.begin(), report.devices.end(),
                   [](const DeviceResult& r) { return r.device.kind != DeviceKind::kCpu; });
+  auto factor = static_cast<int64_t>(devices);
+  absl::string_view unit = factor == 1 ? " device = " : " devices = ";
+  if (report.world_size.has_value() && devices == report.devices.size()) {
+    factor = *report.world_size;
+    unit = factor == 1 ? " rank = " : " ranks = ";
+  }
   return absl::StrCat(gpus ? "batch per GPU " : "batch per device ", FormatCount(batch),
-                      "; global batch ", FormatCount(batch), " × ", devices,
-                      devices == 1 ? " device = " : " devices = ",
-                      FormatCount(batch * static_cast<int64_t>(devices)));
+                      "; global batch ", FormatCount(batch), " × ", factor, unit,
+                      FormatCount(batch * factor));
 }
 
 // An estimate is never called safe, and an ended search is never called the largest.

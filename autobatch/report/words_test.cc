@@ -49,6 +49,13 @@ TEST(NodeSentencesTest, UnlikeGpus_NameTheOneThatSetTheMinimum) {
                           "Without it: batch per GPU 96; global batch 96 × 1 device = 96."));
 }
 
+TEST(NodeSentencesTest, WorldSizeOfTheJob_IsTheFactor) {
+  NodeReport report = ReportOf({ConfirmedResult(0, 64)});
+  report.world_size = 4;
+  EXPECT_THAT(NodeSentences(report),
+              ElementsAre("Safe batch per GPU 64; global batch 64 × 4 ranks = 256."));
+}
+
 TEST(NodeSentencesTest, EndedSearch_IsNotCalledSafe) {
   EXPECT_THAT(NodeSentences(ReportOf({PartialResult()})),
               ElementsAre("Largest confirmed so far: batch per device 4; global batch 4 × 1 device "

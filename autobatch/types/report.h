@@ -120,6 +120,8 @@ struct NodeReport {
   HostFacts host;
   WorkloadSpec workload;
   std::vector<DeviceResult> devices;
+  // Ranks of the job that was asked about; absent: one for each device of this node.
+  std::optional<int64_t> world_size;
   // The least batch over all devices; absent when a device has none.
   std::optional<int64_t> minimum_batch;
   // UUID of the device that set it (or that has no batch).
@@ -131,7 +133,7 @@ struct NodeReport {
   int64_t exit_code = 0;
 };
 BOOST_DESCRIBE_STRUCT(NodeReport, (),
-                      (schema, host, workload, devices, minimum_batch, minimum_device,
+                      (schema, host, workload, devices, world_size, minimum_batch, minimum_device,
                        minimum_without_it, simulated, warnings, exit_code))
 
 }  // namespace autobatch
