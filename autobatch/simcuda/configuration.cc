@@ -151,7 +151,7 @@ class DeviceReader {
       device_.used_by_others = *bytes;
     } else if (key == "context") {
       if (!bytes) return bad + "; write it like 400MiB";
-      card.context = *bytes;
+      card.context = bytes;
     } else if (key == "sm") {
       const auto capability = ParseCapability(value);
       if (!capability) return bad + "; write it like 8.6";

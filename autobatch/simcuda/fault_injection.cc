@@ -1,11 +1,13 @@
 #include "autobatch/simcuda/fault_injection.h"
 
+#include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <mutex>
+#include <thread>
 
 #include "autobatch/simcuda/phases.h"
 #include "autobatch/simcuda/session.h"
@@ -13,11 +15,11 @@
 namespace autobatch::simcuda {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using std::chrono::nanoseconds;
 
 constexpr int kSpillSlowness = 20;
-// Pauses between launches longer than this were no step.
-constexpr auto kLongestPart = std::chrono::milliseconds(50);
+// Shorter sleeps would take longer than they say.
+constexpr nanoseconds kShortestSleep = std::chrono::milliseconds(1);
 
 std::atomic<uint64_t> allocations = 0;
 std::atomic<uint64_t> failures = 0;
@@ -28,16 +30,26 @@ std::atomic<bool> hangs = false;
 
 bool Strikes(uint64_t number, uint64_t at) { return at != 0 && number == at; }
 
-// Memory beyond the card's lies in the host's, over a slow bus.
+nanoseconds ProcessorTime() {
+  timespec time = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + nanoseconds(time.tv_nsec);
+}
+
+// Memory beyond the card's lies in the host's, over a slow bus. On a simulated device a step's time
+// is the processor time that its launches take.
 void SlowDown(Device& device) {
-  thread_local Clock::time_point last = Clock::now();
-  const auto part = std::min<Clock::duration>(Clock::now() - last, kLongestPart);
-  if (device.Spilled()) {
-    const auto until = Clock::now() + (kSpillSlowness - 1) * part;
-    while (Clock::now() < until) {
-    }
+  static std::mutex mutex;
+  static nanoseconds last = ProcessorTime();
+  static nanoseconds owed = nanoseconds(0);
+  const std::lock_guard lock(mutex);
+  const nanoseconds now = ProcessorTime();
+  if (device.Spilled()) owed += (kSpillSlowness - 1) * (now - last);
+  if (owed >= kShortestSleep) {
+    std::this_thread::sleep_for(owed);
+    owed = nanoseconds(0);
   }
-  last = Clock::now();
+  last = now;
 }
 
 }  // namespace
