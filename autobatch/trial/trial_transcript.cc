@@ -18,19 +18,24 @@ std::string Excerpt(const std::string& line) {
 
 }  // namespace
 
+absl::StatusOr<Reply> ReadReply(const std::string& line) {
+  absl::StatusOr<Reply> reply = FromJson<Reply>(line);
+  if (!reply.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(reply.status().message(), ", in ", Excerpt(line)));
+  }
+  return reply;
+}
+
 absl::Status TrialTranscript::Append(absl::string_view bytes, const ProgressFunction& progress) {
   lines_.Append(bytes);
   while (true) {
     AB_ASSIGN_OR_RETURN(const std::optional<std::string> line, lines_.Next());
     if (!line.has_value()) return absl::OkStatus();
-    const absl::StatusOr<Reply> reply = FromJson<Reply>(*line);
-    if (!reply.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(reply.status().message(), ", in ", Excerpt(*line)));
-    }
-    if (absl::Status status = Take(*reply); !status.ok()) return status;
-    const bool told = reply->type == ReplyType::kPhase || reply->type == ReplyType::kStep;
-    if (told && progress) progress(*reply);
+    AB_ASSIGN_OR_RETURN(const Reply reply, ReadReply(*line));
+    AB_RETURN_IF_ERROR(Take(reply));
+    const bool told = reply.type == ReplyType::kPhase || reply.type == ReplyType::kStep;
+    if (told && progress) progress(reply);
   }
 }
 

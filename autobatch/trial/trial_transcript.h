@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "autobatch/trial/line_reader.h"
 #include "autobatch/trial/trial_runner.h"
@@ -15,6 +16,9 @@
 #include "autobatch/types/protocol.h"
 
 namespace autobatch {
+
+// One line of the child's; the error quotes its beginning.
+absl::StatusOr<Reply> ReadReply(const std::string& line);
 
 // What the child says during one trial, from any pieces of its bytes. Knows no process and no time.
 class TrialTranscript {
@@ -31,6 +35,8 @@ class TrialTranscript {
   // Takes more bytes and tells phases and steps to `progress`. An error says what is not the
   // protocol, or what a child of this state must not say; it is for good.
   absl::Status Append(absl::string_view bytes, const ProgressFunction& progress);
+  // Takes one reply that was read already, with the same errors.
+  absl::Status Take(const Reply& reply);
 
   const std::optional<Hello>& hello() const { return hello_; }
   const std::optional<TrialPhase>& phase() const { return phase_; }
@@ -42,8 +48,6 @@ class TrialTranscript {
   const std::optional<Observation>& result() const { return result_; }
 
  private:
-  absl::Status Take(const Reply& reply);
-
   const TrialSpec asked_;
   const std::string device_uuid_;
   std::optional<Hello> hello_;

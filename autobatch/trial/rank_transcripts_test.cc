@@ -1,0 +1,183 @@
+#include "autobatch/trial/rank_transcripts.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "autobatch/types/json.h"
+
+namespace autobatch {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr TrialSpec kAsked = {.batch = 8, .steps = 2};
+
+// Lines of one rank; of a command of one process when `world_size` is 1.
+class Rank {
+ public:
+  Rank(int64_t rank, int64_t world_size) : rank_(rank), world_size_(world_size) {}
+
+  std::string Hello() const {
+    return Line({.type = ReplyType::kHello, .hello = autobatch::Hello{}});
+  }
+  std::string Step(int64_t step, int64_t bytes) const {
+    return Line({.type = ReplyType::kStep,
+                 .step = StepObservation{.step = step, .peak = {.reserved_bytes = bytes}}});
+  }
+  std::string Result(Observation seen) const {
+    return Line({.type = ReplyType::kResult, .result = std::move(seen)});
+  }
+  // A whole good trial.
+  std::string Good(int64_t bytes) const {
+    return Hello() + Step(1, bytes) + Step(2, bytes) +
+           Result({.steady = MemoryPeak{.reserved_bytes = bytes}, .batch_seen = 8});
+  }
+
+ private:
+  std::string Line(Reply reply) const {
+    if (world_size_ > 1) {
+      reply.rank = rank_;
+      reply.world_size = world_size_;
+    }
+    return ToJson(reply) + "\n";
+  }
+
+  int64_t rank_;
+  int64_t world_size_;
+};
+
+Observation Failed(const std::string& message) {
+  return {.failure = Failure{.kind = FailureKind::kModelError, .message = message}};
+}
+
+TEST(RankTranscriptsTest, OneProcess_IsItself) {
+  RankTranscripts ranks(kAsked, "");
+  EXPECT_FALSE(ranks.hello().has_value());
+  EXPECT_TRUE(ranks.steps().empty());
+  ASSERT_TRUE(ranks.Append(Rank(0, 1).Good(100), {}).ok());
+  EXPECT_TRUE(ranks.hello().has_value());
+  ASSERT_TRUE(ranks.result().has_value());
+  EXPECT_TRUE(ranks.result()->ok());
+  EXPECT_EQ(ranks.result()->PeakReserved(), 100);
+}
+
+TEST(RankTranscriptsTest, OneProcessFails_MessageIsItsOwn) {
+  RankTranscripts ranks(kAsked, "");
+  ASSERT_TRUE(ranks.Append(Rank(0, 1).Hello() + Rank(0, 1).Result(Failed("shapes")), {}).ok());
+  EXPECT_EQ(ranks.result()->failure->message, "shapes");
+}
+
+TEST(RankTranscriptsTest, SeveralRanks_PeaksAddUp) {
+  RankTranscripts ranks(kAsked, "");
+  ASSERT_TRUE(ranks.Append(Rank(1, 3).Good(100) + Rank(0, 3).Good(300), {}).ok());
+  EXPECT_FALSE(ranks.result().has_value());
+  ASSERT_TRUE(ranks.Append(Rank(2, 3).Good(50), {}).ok());
+  ASSERT_TRUE(ranks.result().has_value());
+  EXPECT_TRUE(ranks.result()->ok());
+  EXPECT_EQ(ranks.result()->PeakReserved(), 450);
+  EXPECT_EQ(ranks.result()->steps[1].peak.reserved_bytes, 450);
+  EXPECT_THAT(ranks.result()->warnings, ElementsAre());
+}
+
+TEST(RankTranscriptsTest, LinesBetweenEachOtherInAnyPieces_AreTold) {
+  const Rank one(0, 2);
+  const Rank other(1, 2);
+  const std::string text = one.Hello() + other.Hello() + other.Step(1, 5) + one.Step(1, 7) +
+                           other.Step(2, 5) + other.Result({.batch_seen = 8}) + one.Step(2, 7) +
+                           one.Result({.batch_seen = 8});
+  for (size_t size = 1; size < 200; ++size) {
+    RankTranscripts ranks(kAsked, "");
+    std::vector<int64_t> told;
+    for (size_t at = 0; at < text.size(); at += size) {
+      ASSERT_TRUE(ranks
+                      .Append(text.substr(at, size),
+                              [&](const Reply& reply) { told.push_back(reply.step->step); })
+                      .ok());
+    }
+    EXPECT_THAT(told, ElementsAre(1, 2));
+    ASSERT_TRUE(ranks.result().has_value());
+    EXPECT_EQ(ranks.result()->PeakReserved(), 12);
+  }
+}
+
+TEST(RankTranscriptsTest, OneRankFails_DecidesAtOnceAndIsNamed) {
+  RankTranscripts ranks(kAsked, "");
+  const Rank bad(1, 2);
+  ASSERT_TRUE(
+      ranks.Append(Rank(0, 2).Hello() + bad.Hello() + bad.Result(Failed("shapes")), {}).ok());
+  ASSERT_TRUE(ranks.result().has_value());
+  EXPECT_EQ(ranks.result()->failure->message, "rank 1: shapes");
+}
+
+TEST(RankTranscriptsTest, StepsOfUnequalRanks_AreThoseOfTheSlowest) {
+  RankTranscripts ranks(kAsked, "");
+  const Rank slow(1, 2);
+  ASSERT_TRUE(ranks.Append(Rank(0, 2).Good(10) + slow.Hello() + slow.Step(1, 10), {}).ok());
+  EXPECT_EQ(ranks.steps().size(), 1u);
+  ranks.End();
+  EXPECT_FALSE(ranks.result().has_value());
+}
+
+TEST(RankTranscriptsTest, OneRankSawAnotherBatch_ThatIsSeen) {
+  RankTranscripts ranks(kAsked, "");
+  const Rank odd(0, 2);
+  ASSERT_TRUE(ranks
+                  .Append(odd.Hello() + odd.Step(1, 1) + odd.Step(2, 1) +
+                              odd.Result({.batch_seen = 4}) + Rank(1, 2).Good(10),
+                          {})
+                  .ok());
+  EXPECT_EQ(ranks.result()->batch_seen, 4);
+}
+
+TEST(RankTranscriptsTest, RanksTogetherAboveTheBudget_IsOutOfMemory) {
+  RankTranscripts ranks(kAsked, "");
+  for (int64_t rank : {0, 1}) {
+    const Rank one(rank, 2);
+    ASSERT_TRUE(ranks
+                    .Append(one.Hello() + one.Result({.steady = MemoryPeak{.reserved_bytes = 60},
+                                                      .budget_bytes = 100}),
+                            {})
+                    .ok());
+  }
+  ASSERT_FALSE(ranks.result()->ok());
+  EXPECT_EQ(ranks.result()->failure->kind, FailureKind::kOutOfMemory);
+}
+
+TEST(RankTranscriptsTest, RankNeverSpeaks_EndGivesWhatThereIsWithAWarning) {
+  RankTranscripts ranks(kAsked, "");
+  ASSERT_TRUE(ranks.Append(Rank(0, 2).Good(10), {}).ok());
+  EXPECT_FALSE(ranks.result().has_value());
+  ranks.End();
+  ASSERT_TRUE(ranks.result().has_value());
+  EXPECT_THAT(ranks.result()->warnings, ElementsAre(HasSubstr("only 1 of 2 ranks")));
+}
+
+TEST(RankTranscriptsTest, NobodySpoke_EndGivesNothing) {
+  RankTranscripts ranks(kAsked, "");
+  ranks.End();
+  EXPECT_FALSE(ranks.result().has_value());
+}
+
+TEST(RankTranscriptsTest, WrongRanks_AreErrors) {
+  const struct {
+    std::string text;
+    std::string words;
+  } cases[] = {
+      {Rank(2, 2).Hello(), "rank 2 of 2"},
+      {Rank(-1, 2).Hello(), "rank -1 of 2"},
+      {Rank(0, 2).Hello() + Rank(1, 3).Hello(), "rank 1 speaks of 3 ranks, another of 2"},
+      {Rank(1, 2).Hello() + Rank(1, 2).Hello(), "rank 1: a second hello"},
+      {Rank(0, 1).Hello() + Rank(0, 1).Hello(), "a second hello"},
+      {"{\"type\":\"goodbye\"}\n", "goodbye"},
+  };
+  for (const auto& c : cases) {
+    RankTranscripts ranks(kAsked, "");
+    EXPECT_THAT(std::string(ranks.Append(c.text, {}).message()), HasSubstr(c.words));
+  }
+}
+
+}  // namespace
+}  // namespace autobatch
