@@ -19,8 +19,8 @@
 #include "autobatch/trial/command_memory.h"
 #include "autobatch/trial/host_memory.h"
 #include "autobatch/trial/left_files.h"
+#include "autobatch/trial/rank_transcripts.h"
 #include "autobatch/trial/scratch_folder.h"
-#include "autobatch/trial/trial_transcript.h"
 #include "autobatch/types/command_template.h"
 #include "autobatch/types/json.h"
 
@@ -44,7 +44,7 @@ struct Trial {
   SteadyTime deadline;
   const ProgressFunction& progress;
   std::unique_ptr<ChildProcess> child;
-  TrialTranscript transcript;
+  RankTranscripts transcript;
   CommandMemory memory;
   TrialEvidence evidence;
   std::optional<int64_t> held_at_hello;
@@ -114,9 +114,8 @@ class CommandTrialRunner final : public TrialRunner {
                    .start = start,
                    .deadline = deadline,
                    .progress = progress,
-                   .transcript = TrialTranscript(
-                       spec, std::nullopt,
-                       options_.device.kind == DeviceKind::kCuda ? options_.device.uuid : ""),
+                   .transcript = RankTranscripts(
+                       spec, options_.device.kind == DeviceKind::kCuda ? options_.device.uuid : ""),
                    .memory = std::move(memory)};
     trial.evidence.end = TrialEnd::kCancelled;
     trial.evidence.watched = true;
@@ -235,6 +234,7 @@ class CommandTrialRunner final : public TrialRunner {
       trial.child->EndAndWait(rest);
       // Steps that it reported meanwhile count. What else it says does not any more.
       if (evidence.end != TrialEnd::kGarbage) trial.transcript.Append(rest, {}).IgnoreError();
+      if (evidence.end == TrialEnd::kExited) trial.transcript.End();
       evidence.report = trial.child->report();
       evidence.stderr_tail = trial.child->StderrTail();
       if (evidence.report.has_value()) trial.memory.AddProcess(evidence.report->max_rss_bytes);
