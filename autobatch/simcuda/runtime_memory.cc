@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
-#include <unordered_map>
+#include <utility>
 
 #include "autobatch/simcuda/copy.h"
 #include "autobatch/simcuda/fault_injection.h"
@@ -212,12 +212,13 @@ SIMCUDA_EXPORT cudaError_t cudaMemcpyToSymbol(const void*, const void*, size_t, 
 }
 
 SIMCUDA_EXPORT cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
-  static auto* const addresses = new std::unordered_map<const void*, void*>;
+  // By device and symbol.
+  static auto* const addresses = new std::map<std::pair<const Device*, const void*>, void*>;
   cudaError_t error;
   Device* const device = Enter(error);
   if (device == nullptr) return error;
   const std::lock_guard lock(TableMutex());
-  void*& known = (*addresses)[symbol];
+  void*& known = (*addresses)[{device, symbol}];
   if (known == nullptr) known = device->ReserveAddresses(1);
   *address = known;
   return Report(cudaSuccess);
