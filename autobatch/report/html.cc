@@ -183,9 +183,12 @@ std::string MemorySection(const DeviceResult& result) {
   std::vector<std::vector<std::string>> rows;
   for (const Part& part : parts) {
     const std::string name = Safe(part.name);
-    absl::StrAppendFormat(&bar, "<span class=\"%s\" style=\"flex:%d 1 0\" title=\"%s %s\"></span>",
-                          part.css, std::max<int64_t>(part.bytes / kMiB, 0), name,
-                          FormatBytes(part.bytes));
+    // Every stripe is wide enough to be seen: a part of nothing has none.
+    if (part.bytes > 0) {
+      absl::StrAppendFormat(
+          &bar, "<span class=\"%s\" style=\"flex:%d 1 0\" title=\"%s %s\"></span>", part.css,
+          std::max<int64_t>(part.bytes / kMiB, 0), name, FormatBytes(part.bytes));
+    }
     std::string about = part.source;
     if (!part.note.empty()) absl::StrAppend(&about, ": ", part.note);
     rows.push_back({absl::StrCat("<span class=\"swatch ", part.css, "\"></span>", name),

@@ -140,6 +140,15 @@ TEST(HtmlReportTest, NumbersThatAreNone_AreLeftOut) {
   }
 }
 
+TEST(HtmlReportTest, MarginOfNothing_HasARowButNoStripe) {
+  DeviceResult result = ConfirmedResult(0, 96);
+  result.margins = {{.name = "spare", .bytes = 0}, {.name = "kept", .bytes = int64_t{1} << 30}};
+  const std::string html = HtmlReport(ReportOf({result}));
+  EXPECT_THAT(html, HasSubstr("title=\"kept 1.00 GiB\""));
+  EXPECT_THAT(html, Not(HasSubstr("title=\"spare")));
+  EXPECT_THAT(html, HasSubstr("</span>spare</div>"));
+}
+
 TEST(HtmlReportTest, HostileStrings_StayText) {
   const std::string html = HtmlReport(HostileReport());
   EXPECT_THAT(html, Not(HasSubstr("alert(1)</script>")));
