@@ -75,7 +75,7 @@ absl::Status RankTranscripts::Take(const Reply& reply) {
   world_size_ = world_size;
   TrialTranscript& transcript =
       ranks_.try_emplace(rank, asked_, std::nullopt, device_uuid_).first->second;
-  if (const absl::Status status = transcript.Take(reply); !status.ok()) {
+  if (absl::Status status = transcript.Take(reply); !status.ok()) {
     if (world_size == 1) return status;
     return absl::Status(status.code(), absl::StrCat("rank ", rank, ": ", status.message()));
   }
