@@ -101,11 +101,13 @@ absl::Status Validate(const ProbeSpec& spec) {
   }
   // The ranks of the devices found are known only later.
   const int64_t world_size = WorldSize(spec, 1);
-  if (const int64_t share = spec.dataset_size.value_or(INT64_MAX) / world_size; share < 1) {
+  const int64_t share = spec.dataset_size.value_or(INT64_MAX) / world_size;
+  if (share < 1) {
     return Contradiction("--dataset-size", "--world-size",
                          absl::StrCat(*spec.dataset_size, " samples are not one for each of ",
                                       world_size, " ranks"));
-  } else if (share < spec.multiple_of) {
+  }
+  if (share < spec.multiple_of) {
     return Contradiction("--multiple-of", "--dataset-size",
                          absl::StrCat("no multiple of ", spec.multiple_of, " is at most the ",
                                       share, " samples of a rank"));
