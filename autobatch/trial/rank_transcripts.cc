@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/status_macros.h"
@@ -11,11 +12,18 @@
 namespace autobatch {
 namespace {
 
+// Whatever the ranks claim: at most what the type holds.
+int64_t Sum(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a > 0 ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int64_t>::min();
+}
+
 void Add(const MemoryPeak& more, MemoryPeak& peak) {
-  peak.reserved_bytes += more.reserved_bytes;
-  peak.allocated_bytes += more.allocated_bytes;
+  peak.reserved_bytes = Sum(peak.reserved_bytes, more.reserved_bytes);
+  peak.allocated_bytes = Sum(peak.allocated_bytes, more.allocated_bytes);
   if (peak.requested_bytes.has_value() && more.requested_bytes.has_value()) {
-    *peak.requested_bytes += *more.requested_bytes;
+    peak.requested_bytes = Sum(*peak.requested_bytes, *more.requested_bytes);
   } else {
     peak.requested_bytes.reset();
   }
@@ -32,10 +40,10 @@ void Add(const Observation& more, Observation& all) {
   Add(more.evaluation, all.evaluation);
   for (size_t i = 0; i < std::min(more.steps.size(), all.steps.size()); ++i) {
     Add(more.steps[i].peak, all.steps[i].peak);
-    all.steps[i].retries += more.steps[i].retries;
+    all.steps[i].retries = Sum(all.steps[i].retries, more.steps[i].retries);
   }
-  all.retries += more.retries;
-  all.late_retries += more.late_retries;
+  all.retries = Sum(all.retries, more.retries);
+  all.late_retries = Sum(all.late_retries, more.late_retries);
   all.unsettled = all.unsettled || more.unsettled;
   // The one that ran another batch than it was asked for is the one to know of.
   if (more.batch_seen.has_value() && more.batch_seen != all.trial.batch) {

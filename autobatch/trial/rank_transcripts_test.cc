@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -159,6 +160,13 @@ TEST(RankTranscriptsTest, NobodySpoke_EndGivesNothing) {
   RankTranscripts ranks(kAsked, "");
   ranks.End();
   EXPECT_FALSE(ranks.result().has_value());
+}
+
+TEST(RankTranscriptsTest, PeaksPastTheType_AreItsGreatest) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  RankTranscripts ranks(kAsked, "");
+  ASSERT_TRUE(ranks.Append(Rank(0, 2).Good(kMost) + Rank(1, 2).Good(kMost), {}).ok());
+  EXPECT_EQ(ranks.result()->PeakReserved(), kMost);
 }
 
 TEST(RankTranscriptsTest, WrongRanks_AreErrors) {

@@ -51,7 +51,8 @@ def trial() -> _Trial:
     """Goes around the training loop. Does nothing in a run that no probe started.
 
     In a trial it sets the budget as the allocator's hard limit and reports the exception, if any, that
-    leaves the block; the exception goes on. Inside, `step()` ends the program once it has seen enough.
+    leaves the block; the exception goes on. Inside, `step()` ends the program once it has seen enough. Where
+    ranks are spawned and not launched (no RANK in the environment), enter it after init_process_group().
 
         with autobatch.trial():
             for images, labels in loader:
