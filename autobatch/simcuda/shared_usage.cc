@@ -9,34 +9,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+
+#include "autobatch/simcuda/process.h"
 
 namespace autobatch::simcuda {
 namespace {
 
 constexpr int kProcesses = 512;
-
-// In clock ticks since boot: with the pid it names a process for good. 0 where there is none, or
-// only its remains that nobody has waited for yet.
-uint64_t StartTime(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  // The name, in parentheses, may hold anything; the fields after it begin with the third.
-  const size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos || name_end + 2 >= text.size()) return 0;
-  const char state = text[name_end + 2];
-  if (state == 'Z' || state == 'X') return 0;
-  const char* at = text.c_str() + name_end + 2;
-  for (int field = 3; field < 22; ++field) {
-    at = std::strchr(at, ' ');
-    if (at == nullptr) return 0;
-    ++at;
-  }
-  return std::strtoull(at, nullptr, 10);
-}
 
 // Held for a few memory accesses; the kernel lets go of a dead process's lock.
 class FileLock {
