@@ -147,6 +147,16 @@ void LibraryLaunch() {
   FaultsAtLaunch(*device);
 }
 
+cudaError_t CollectiveLaunch() {
+  cudaError_t error;
+  Device* const device = Enter(error);
+  if (device == nullptr) return error;
+  last_kernel = nullptr;
+  launches.fetch_add(1, std::memory_order_relaxed);
+  FaultsAtLaunch(*device);
+  return Broken();
+}
+
 const std::string& LastKernelName() {
   static const auto* const none = new std::string;
   return last_kernel == nullptr ? *none : last_kernel->name;

@@ -50,6 +50,9 @@ cudaError_t Launch(Kernel* kernel, dim3 grid, dim3 block, void** arguments, size
 // Work by a library's own kernels.
 void LibraryLaunch();
 
+// A kernel of NCCL's: what it leaves in memory is known, so nothing is forgotten.
+cudaError_t CollectiveLaunch();
+
 // Mangled name of the calling thread's last kernel; "" where there is none.
 const std::string& LastKernelName();
 

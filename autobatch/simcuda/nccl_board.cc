@@ -54,9 +54,7 @@ struct Board::Channel {
   size_t size;
 };
 
-Board::Rank& Board::RankAt(int rank) const {
-  return reinterpret_cast<Rank*>(base_ + kPage)[rank];
-}
+Board::Rank& Board::RankAt(int rank) const { return reinterpret_cast<Rank*>(base_ + kPage)[rank]; }
 
 Board::Channel& Board::ChannelAt(int from, int to) const {
   char* const channels = base_ + kPage + RoundUp(static_cast<size_t>(ranks_) * sizeof(Rank));

@@ -56,10 +56,9 @@ TEST(Board, MessagesBothWays_ArriveInOrder) {
   const auto address = Board::Make();
   std::thread other([&address] {
     const auto board = Board::Join(*address, 2, 1);
-    std::vector<Board::Message> messages = {
-        {.peer = 0, .is_send = true, .bytes = Text("x")},
-        {.peer = 0, .is_send = false, .bytes = {}},
-        {.peer = 0, .is_send = false, .bytes = {}}};
+    std::vector<Board::Message> messages = {{.peer = 0, .is_send = true, .bytes = Text("x")},
+                                            {.peer = 0, .is_send = false, .bytes = {}},
+                                            {.peer = 0, .is_send = false, .bytes = {}}};
     board->Transfer(messages);
     EXPECT_EQ(messages[1].bytes, Text("first"));
     EXPECT_EQ(messages[2].bytes, Text("second"));

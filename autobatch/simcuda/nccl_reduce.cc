@@ -1,10 +1,10 @@
 #include "autobatch/simcuda/nccl_reduce.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace autobatch::simcuda {
 namespace {
@@ -46,8 +46,7 @@ struct Half {
     const int exponent = std::max(std::ilogb(value), 1 - kBias);
     const float steps = std::nearbyint(std::ldexp(std::fabs(value), kFractionBits - exponent));
     // A carry into the exponent is right, up to infinity.
-    const int magnitude =
-        ((exponent + kBias - 1) << kFractionBits) + static_cast<int>(steps);
+    const int magnitude = ((exponent + kBias - 1) << kFractionBits) + static_cast<int>(steps);
     return with_sign(std::min(magnitude, kInfinity));
   }
 };
@@ -188,6 +187,16 @@ void Scale(ncclDataType_t type, double factor, std::vector<char>& bytes) {
   const bool known = WithType(type, [&]<typename T>(T*) {
     for (size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
       Put(bytes, i, Store<T>(static_cast<double>(Load(At<T>(bytes.data(), i))) * factor));
+    }
+  });
+  if (!known) bytes.clear();
+}
+
+void Divide(ncclDataType_t type, int divisor, std::vector<char>& bytes) {
+  const bool known = WithType(type, [&]<typename T>(T*) {
+    for (size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
+      const auto value = Load(At<T>(bytes.data(), i));
+      Put(bytes, i, Store<T>(value / static_cast<decltype(value)>(divisor)));
     }
   });
   if (!known) bytes.clear();

@@ -4,7 +4,6 @@
 #include <nccl.h>
 
 #include <cstddef>
-#include <optional>
 #include <vector>
 
 namespace autobatch::simcuda {
@@ -17,8 +16,9 @@ size_t BytesOf(ncclDataType_t type);
 void Reduce(ncclRedOp_t operation, ncclDataType_t type, std::vector<char>& into,
             const std::vector<char>& bytes);
 
-// Multiplies every element.
+// Multiplies every element, and divides it (integers are cut towards zero).
 void Scale(ncclDataType_t type, double factor, std::vector<char>& bytes);
+void Divide(ncclDataType_t type, int divisor, std::vector<char>& bytes);
 
 // The number at `address`, of that type.
 double ReadNumber(ncclDataType_t type, const void* address);

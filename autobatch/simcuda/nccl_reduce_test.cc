@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -88,6 +88,12 @@ TEST(Scale, OfNumbers_MultipliesThem) {
   std::vector<char> bytes = Bytes<float>({3, -8});
   Scale(ncclFloat32, 0.25, bytes);
   EXPECT_EQ(bytes, Bytes<float>({0.75f, -2}));
+}
+
+TEST(Divide, OfLargeIntegers_IsExact) {
+  std::vector<char> bytes = Bytes<int64_t>({(int64_t{1} << 60) + 2, -3});
+  Divide(ncclInt64, 2, bytes);
+  EXPECT_EQ(bytes, Bytes<int64_t>({(int64_t{1} << 59) + 1, -1}));
 }
 
 TEST(BytesOf, EachType_IsItsSize) {

@@ -9,6 +9,7 @@
 #include "autobatch/simcuda/fault_injection.h"
 #include "autobatch/simcuda/runtime_version.h"
 #include "autobatch/simcuda/session.h"
+#include "autobatch/simcuda/stream.h"
 
 // Names that CUDA 12 and 13 give to different functions are defined below without the macros' help.
 #undef cudaGetDeviceProperties
@@ -93,6 +94,7 @@ SIMCUDA_EXPORT cudaError_t cudaSetDevice(int device) {
 }
 
 SIMCUDA_EXPORT cudaError_t cudaDeviceSynchronize() {
+  WaitForStreamsOfDevice();
   WaitForDevice();
   cudaError_t error;
   Enter(error);

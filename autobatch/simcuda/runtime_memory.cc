@@ -7,13 +7,16 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "autobatch/simcuda/copy.h"
 #include "autobatch/simcuda/fault_injection.h"
 #include "autobatch/simcuda/kernels.h"
 #include "autobatch/simcuda/phases.h"
 #include "autobatch/simcuda/session.h"
+#include "autobatch/simcuda/stream.h"
 
 using namespace autobatch::simcuda;  // NOLINT: the functions below have C names.
 
@@ -38,6 +41,25 @@ cudaError_t CopyWithContext(void* to, const void* from, size_t bytes) {
   cudaError_t error;
   if (Enter(error) == nullptr) return error;
   return Report(Copy(to, from, bytes));
+}
+
+// In the stream's order. What goes to the host is there when the call returns, as where that memory
+// is pageable; what comes from it has left it.
+cudaError_t CopyOnStream(void* to, const void* from, size_t bytes, cudaStream_t stream) {
+  if (TailOf(stream) == nullptr) return CopyWithContext(to, from, bytes);
+  const Node& node = Node::Get();
+  if (node.OwnerOf(to) == nullptr) {
+    WaitFor(stream);
+    return CopyWithContext(to, from, bytes);
+  }
+  if (node.OwnerOf(from) != nullptr) {
+    RunAfter(stream, [=] { Copy(to, from, bytes); });
+  } else if (bytes <= KeptBytes::kMost) {
+    const auto* const begin = static_cast<const char*>(from);
+    const auto passing = std::make_shared<std::vector<char>>(begin, begin + bytes);
+    RunAfter(stream, [=] { Copy(to, passing->data(), bytes); });
+  }
+  return Report(Broken());
 }
 
 // The stream-ordered allocator keeps memory in pools of the driver's, which are not simulated.
@@ -160,22 +182,24 @@ SIMCUDA_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attri
   return Report(cudaSuccess);
 }
 
-SIMCUDA_EXPORT cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
-  return CopyWithContext(to, from, bytes);
-}
-
 SIMCUDA_EXPORT cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
-                                           cudaStream_t) {
-  return CopyWithContext(to, from, bytes);
+                                           cudaStream_t stream) {
+  return CopyOnStream(to, from, bytes, stream);
 }
 
-SIMCUDA_EXPORT cudaError_t cudaMemcpyPeer(void* to, int, const void* from, int, size_t bytes) {
-  return CopyWithContext(to, from, bytes);
+SIMCUDA_EXPORT cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes,
+                                      cudaMemcpyKind kind) {
+  return cudaMemcpyAsync(to, from, bytes, kind, cudaStreamLegacy);
 }
 
 SIMCUDA_EXPORT cudaError_t cudaMemcpyPeerAsync(void* to, int, const void* from, int, size_t bytes,
-                                               cudaStream_t) {
-  return CopyWithContext(to, from, bytes);
+                                               cudaStream_t stream) {
+  return CopyOnStream(to, from, bytes, stream);
+}
+
+SIMCUDA_EXPORT cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from,
+                                          int from_device, size_t bytes) {
+  return cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, cudaStreamLegacy);
 }
 
 SIMCUDA_EXPORT cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from,
@@ -196,14 +220,17 @@ SIMCUDA_EXPORT cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const vo
   return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
 }
 
-SIMCUDA_EXPORT cudaError_t cudaMemset(void* address, int value, size_t bytes) {
+SIMCUDA_EXPORT cudaError_t cudaMemsetAsync(void* address, int value, size_t bytes,
+                                           cudaStream_t stream) {
   cudaError_t error;
   if (Enter(error) == nullptr) return error;
-  return Report(Fill(address, value, bytes));
+  if (TailOf(stream) == nullptr) return Report(Fill(address, value, bytes));
+  RunAfter(stream, [=] { Fill(address, value, bytes); });
+  return Report(cudaSuccess);
 }
 
-SIMCUDA_EXPORT cudaError_t cudaMemsetAsync(void* address, int value, size_t bytes, cudaStream_t) {
-  return cudaMemset(address, value, bytes);
+SIMCUDA_EXPORT cudaError_t cudaMemset(void* address, int value, size_t bytes) {
+  return cudaMemsetAsync(address, value, bytes, cudaStreamLegacy);
 }
 
 SIMCUDA_EXPORT cudaError_t cudaMemcpyToSymbol(const void*, const void*, size_t, size_t,

@@ -6,6 +6,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 #include "autobatch/simcuda/fault_injection.h"
 #include "autobatch/simcuda/session.h"
@@ -16,13 +19,75 @@ namespace {
 
 std::atomic<uint64_t> clock_advance = 0;
 
+constexpr size_t kMostDevices = 64;
+
+// Everything still to come, by device. Almost no program waits for others: it pays for one look.
+struct Unfinished {
+  std::mutex mutex;
+  std::vector<Pending> of_device[kMostDevices];
+};
+
+std::atomic<bool> any_unfinished = false;
+
+Unfinished& TheUnfinished() {
+  static auto* const unfinished = new Unfinished;
+  return *unfinished;
+}
+
+size_t DevicePlace() { return static_cast<size_t>(CurrentOrdinal()) % kMostDevices; }
+
 }  // namespace
 
 bool IsDefaultStream(cudaStream_t handle) { return reinterpret_cast<uintptr_t>(handle) <= 2; }
 
 Stream& StreamOf(cudaStream_t handle) {
-  static auto* const none = new Stream;
-  return IsDefaultStream(handle) ? *none : *reinterpret_cast<Stream*>(handle);
+  static auto* const defaults = new Stream[kMostDevices];
+  return IsDefaultStream(handle) ? defaults[DevicePlace()] : *reinterpret_cast<Stream*>(handle);
+}
+
+Pending TailOf(cudaStream_t handle) {
+  if (!any_unfinished) return nullptr;
+  const std::lock_guard lock(TheUnfinished().mutex);
+  Pending& tail = StreamOf(handle).tail;
+  if (!IsPending(tail)) tail = nullptr;
+  return tail;
+}
+
+void Append(cudaStream_t handle, const Pending& work) {
+  if (!IsPending(work)) return;
+  Unfinished& unfinished = TheUnfinished();
+  const std::lock_guard lock(unfinished.mutex);
+  any_unfinished = true;
+  Stream& stream = StreamOf(handle);
+  stream.tail = Both(stream.tail, work);
+  std::vector<Pending>& all = unfinished.of_device[DevicePlace()];
+  std::erase_if(all, [](const Pending& pending) { return pending->done(); });
+  all.push_back(work);
+}
+
+void RunAfter(cudaStream_t handle, std::function<void()> work) {
+  const Pending before = TailOf(handle);
+  if (before == nullptr) return work();
+  const auto end = std::make_shared<Completion>();
+  before->Then([work = std::move(work), end] {
+    work();
+    end->Finish();
+  });
+  Append(handle, end);
+}
+
+void WaitFor(cudaStream_t handle) {
+  if (const Pending tail = TailOf(handle)) tail->Wait();
+}
+
+void WaitForStreamsOfDevice() {
+  if (!any_unfinished) return;
+  std::vector<Pending> all;
+  {
+    const std::lock_guard lock(TheUnfinished().mutex);
+    all = TheUnfinished().of_device[DevicePlace()];
+  }
+  for (const Pending& pending : all) pending->Wait();
 }
 
 void AdvanceDeviceClock(uint64_t nanoseconds) { clock_advance += nanoseconds; }
@@ -40,6 +105,8 @@ namespace {
 
 struct Event {
   uint64_t nanoseconds = 0;
+  // What was to come on the stream when it was recorded.
+  Pending before;
 };
 
 Event& EventOf(cudaEvent_t handle) { return *reinterpret_cast<Event*>(handle); }
@@ -49,7 +116,9 @@ cudaError_t Wait() {
   return Report(Broken());
 }
 
-cudaError_t Query() { return Report(DeviceHangs() ? cudaErrorNotReady : Broken()); }
+cudaError_t Query(const Pending& before) {
+  return Report(DeviceHangs() || IsPending(before) ? cudaErrorNotReady : Broken());
+}
 
 }  // namespace
 
@@ -81,21 +150,27 @@ SIMCUDA_EXPORT cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* prior
   return Report(cudaSuccess);
 }
 
-SIMCUDA_EXPORT cudaError_t cudaStreamQuery(cudaStream_t) { return Query(); }
-SIMCUDA_EXPORT cudaError_t cudaStreamSynchronize(cudaStream_t) { return Wait(); }
+SIMCUDA_EXPORT cudaError_t cudaStreamQuery(cudaStream_t stream) { return Query(TailOf(stream)); }
 
-SIMCUDA_EXPORT cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
+SIMCUDA_EXPORT cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  WaitFor(stream);
+  return Wait();
+}
+
+SIMCUDA_EXPORT cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  Append(stream, EventOf(event).before);
   return Report(cudaSuccess);
 }
 
 SIMCUDA_EXPORT cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
                                                  void* data, unsigned) {
-  callback(stream, Broken(), data);
+  RunAfter(stream, [=] { callback(stream, Broken(), data); });
   return Report(cudaSuccess);
 }
 
-SIMCUDA_EXPORT cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t function, void* data) {
-  function(data);
+SIMCUDA_EXPORT cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function,
+                                              void* data) {
+  RunAfter(stream, [=] { function(data); });
   return Report(cudaSuccess);
 }
 
@@ -115,8 +190,9 @@ SIMCUDA_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return Report(cudaSuccess);
 }
 
-SIMCUDA_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+SIMCUDA_EXPORT cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   EventOf(event).nanoseconds = DeviceClock();
+  EventOf(event).before = TailOf(stream);
   return Report(Broken());
 }
 
@@ -125,8 +201,14 @@ SIMCUDA_EXPORT cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStrea
   return cudaEventRecord(event, stream);
 }
 
-SIMCUDA_EXPORT cudaError_t cudaEventQuery(cudaEvent_t) { return Query(); }
-SIMCUDA_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t) { return Wait(); }
+SIMCUDA_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return Query(EventOf(event).before);
+}
+
+SIMCUDA_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (const Pending before = EventOf(event).before) before->Wait();
+  return Wait();
+}
 
 SIMCUDA_EXPORT cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start,
                                                 cudaEvent_t end) {
