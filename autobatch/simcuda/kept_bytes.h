@@ -9,10 +9,10 @@
 
 namespace autobatch::simcuda {
 
-// The few bytes of a device's memory that are real: small ones that the host copied in, until the
-// next kernel runs, since nobody knows what it would have made of them. (Kept for longer, stale
-// bytes at an address that is used again were once read as a size of -4.8e18.) Everything else
-// reads as zero. Start-up code that sends sizes around works on it. Thread-safe.
+// The few bytes of a device's memory that are real: small ones that the host copied in, until a
+// kernel runs that may write them, since nobody knows what it would have made of them. (Kept for
+// longer, stale bytes at an address that is used again were once read as a size of -4.8e18.)
+// Everything else reads as zero. Start-up code that sends sizes around works on it. Thread-safe.
 class KeptBytes {
  public:
   // Larger copies, such as batches of images, are not kept.
@@ -31,9 +31,10 @@ class KeptBytes {
   // `count` times the same element.
   void Fill(uint64_t offset, const void* element, uint64_t element_bytes, uint64_t count);
   void Read(uint64_t offset, void* bytes, uint64_t count);
-  // A kernel was launched. Cheap where nothing is kept.
+  bool any() const { return any_.load(std::memory_order_relaxed); }
+  // A kernel was launched that may write anywhere. Cheap where nothing is kept.
   void Forget() {
-    if (any_.load(std::memory_order_relaxed)) ForgetAll();
+    if (any()) ForgetAll();
   }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "autobatch/simcuda/fault_injection.h"
 #include "autobatch/simcuda/fill_kernel.h"
+#include "autobatch/simcuda/known_kernels.h"
 #include "autobatch/simcuda/phases.h"
 #include "autobatch/simcuda/session.h"
 
@@ -81,7 +82,7 @@ void Write(const Kernel& kernel, Device& device, void** arguments) {
       return;
     }
   }
-  device.kept().Forget();
+  if (device.kept().any()) RunOnKeptBytes(kernel.name, arguments, device);
 }
 
 }  // namespace

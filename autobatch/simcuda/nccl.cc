@@ -163,11 +163,9 @@ NCCL ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t* handle,
   };
   if (color == NCCL_SPLIT_NOCOLOR) {
     *handle = nullptr;
-    if (told == nullptr) {
-      Board::Forget(*address);
-    } else {
-      told->Then([address] { Board::Forget(*address); });
-    }
+    // The others need to hear it, even if this process ends next.
+    if (told != nullptr) told->Wait();
+    Board::Forget(*address);
     return ncclSuccess;
   }
   auto* const made = new Communicator(find_seat, config == nullptr || config->blocking == INT_MIN
