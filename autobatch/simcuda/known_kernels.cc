@@ -53,7 +53,8 @@ void RunOnKeptBytes(const std::string& name, void** arguments, Device& device) {
   // Of two tensors of int64_t; the array's length is of either type.
   const bool compares = has("CompareFunctorIlE") && (has("IPcLm3EE") || has("IPcLi3EE"));
   if (!compares || elements > kMostCompared) {
-    return device.kept().Fill(result, 0, elements * kLargestElement);
+    const char zero = 0;
+    return device.kept().Fill(result, &zero, sizeof(zero), elements * kLargestElement);
   }
   const std::vector<int64_t> a = ReadIntegers(device, data[1], elements);
   const std::vector<int64_t> b = ReadIntegers(device, data[2], elements);

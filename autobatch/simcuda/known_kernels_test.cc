@@ -13,7 +13,8 @@ namespace autobatch::simcuda {
 namespace {
 
 const std::string kNegate =
-    "_ZN2at6native29vectorized_elementwise_kernelILi4EZNS0_15neg_kernel_cudaERNS_18TensorIteratorBase"
+    "_ZN2at6native29vectorized_elementwise_kernelILi4EZNS0_15neg_kernel_cudaERNS_"
+    "18TensorIteratorBase"
     "EEUllE_St5arrayIPcLm2EEEEviT0_T1_";
 const std::string kCompare =
     "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_50_GLOBAL__N__17_CompareKernels_cu_"

@@ -64,7 +64,8 @@ void WriteMemory(void* address, const Bytes& content, size_t bytes) {
   } else if (is_known) {
     owner->kept().Write(owner->OffsetOf(address), content.data(), bytes);
   } else {
-    owner->kept().Fill(owner->OffsetOf(address), 0, bytes);
+    const char zero = 0;
+    owner->kept().Fill(owner->OffsetOf(address), &zero, sizeof(zero), bytes);
   }
 }
 
