@@ -30,7 +30,8 @@ std::string ResolveUserPath(absl::string_view path) {
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe that nobody writes to would be waited for.
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return Error(errno, "read", path);
   const auto closer = absl::MakeCleanup([file] { close(file); });
   std::string content;

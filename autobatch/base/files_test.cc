@@ -1,6 +1,7 @@
 #include "autobatch/base/files.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -50,6 +51,13 @@ TEST(WriteFileAtomicallyTest, ParentIsAFile_NamesThePathAndKeepsTheOldOne) {
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(status.message()), HasSubstr("plain/below"));
   EXPECT_EQ(*ReadFile(folder + "/plain"), "kept");
+}
+
+TEST(ReadFileTest, PipeWithoutWriter_IsEmptyAndNotWaitedFor) {
+  const std::string folder = Folder("pipe");
+  std::filesystem::create_directories(folder);
+  ASSERT_EQ(mkfifo((folder + "/pipe").c_str(), 0600), 0);
+  EXPECT_EQ(*ReadFile(folder + "/pipe"), "");
 }
 
 TEST(ReadFileTest, MissingFile_IsNotFound) {

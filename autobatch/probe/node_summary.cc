@@ -56,6 +56,7 @@ std::optional<int64_t> AnswerOf(const DeviceResult& result) {
 
 void Summarize(const ProbeSpec& spec, NodeReport& report) {
   report.world_size = spec.world_size;
+  report.accumulation = spec.accumulation;
   report.minimum_batch = Minimum(report, nullptr);
   if (const DeviceResult* least = Least(report); least != nullptr) {
     report.minimum_device = least->device.uuid;

@@ -60,11 +60,12 @@ absl::StatusOr<std::string> EnvLines(const NodeReport& report) {
                     "AUTOBATCH_DEVICE_", i, "=", ShellQuote(EscapeControls(result.device.uuid)),
                     "\n");
   }
-  return absl::StrCat("AUTOBATCH_MICRO_BATCH=", *report.minimum_batch,
-                      "\nAUTOBATCH_ACCUMULATION=1\nAUTOBATCH_WORLD_SIZE=", world_size,
-                      "\nAUTOBATCH_GLOBAL_BATCH=", *report.minimum_batch * world_size,
-                      "\nAUTOBATCH_STATUS=", EnumName(status), "\n", devices,
-                      simulated ? "AUTOBATCH_SIMULATED=1\n" : "");
+  return absl::StrCat(
+      "AUTOBATCH_MICRO_BATCH=", *report.minimum_batch,
+      "\nAUTOBATCH_ACCUMULATION=", report.accumulation, "\nAUTOBATCH_WORLD_SIZE=", world_size,
+      "\nAUTOBATCH_GLOBAL_BATCH=", *report.minimum_batch * report.accumulation * world_size,
+      "\nAUTOBATCH_STATUS=", EnumName(status), "\n", devices,
+      simulated ? "AUTOBATCH_SIMULATED=1\n" : "");
 }
 
 }  // namespace autobatch

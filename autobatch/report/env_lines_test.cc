@@ -35,6 +35,15 @@ TEST(EnvLinesTest, WorldSizeOfTheJob_CountsAndNotTheDevicesHere) {
   EXPECT_THAT(*lines, HasSubstr("AUTOBATCH_BATCH_1=64\n"));
 }
 
+TEST(EnvLinesTest, Accumulation_CountsInTheGlobalBatch) {
+  NodeReport report = ReportOf({ConfirmedResult(0, 64)});
+  report.accumulation = 3;
+  const auto lines = EnvLines(report);
+  ASSERT_TRUE(lines.ok()) << lines.status();
+  EXPECT_THAT(*lines, HasSubstr("AUTOBATCH_ACCUMULATION=3\n"));
+  EXPECT_THAT(*lines, HasSubstr("AUTOBATCH_GLOBAL_BATCH=192\n"));
+}
+
 TEST(EnvLinesTest, LeastCertainDevice_SetsTheStatus) {
   DeviceResult estimated = ConfirmedResult(0, 96);
   estimated.status = ResultStatus::kEstimated;

@@ -42,9 +42,11 @@ std::string BothBatches(const NodeReport& report, int64_t batch, size_t devices)
     factor = *report.world_size;
     unit = factor == 1 ? " rank = " : " ranks = ";
   }
+  const std::string micro_steps =
+      report.accumulation == 1 ? "" : absl::StrCat(" × ", report.accumulation, " micro-steps");
   return absl::StrCat(gpus ? "batch per GPU " : "batch per device ", FormatCount(batch),
-                      "; global batch ", FormatCount(batch), " × ", factor, unit,
-                      FormatCount(batch * factor));
+                      "; global batch ", FormatCount(batch), micro_steps, " × ", factor, unit,
+                      FormatCount(batch * report.accumulation * factor));
 }
 
 // An estimate is never called safe, and an ended search is never called the largest.

@@ -56,6 +56,14 @@ TEST(NodeSentencesTest, WorldSizeOfTheJob_IsTheFactor) {
               ElementsAre("Safe batch per GPU 64; global batch 64 × 4 ranks = 256."));
 }
 
+TEST(NodeSentencesTest, Accumulation_IsAFactorOfTheGlobalBatch) {
+  NodeReport report = ReportOf({ConfirmedResult(0, 64)});
+  report.accumulation = 2;
+  EXPECT_THAT(
+      NodeSentences(report),
+      ElementsAre("Safe batch per GPU 64; global batch 64 × 2 micro-steps × 1 device = 128."));
+}
+
 TEST(NodeSentencesTest, EndedSearch_IsNotCalledSafe) {
   EXPECT_THAT(NodeSentences(ReportOf({PartialResult()})),
               ElementsAre("Largest confirmed so far: batch per device 4; global batch 4 × 1 device "

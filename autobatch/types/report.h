@@ -122,6 +122,8 @@ struct NodeReport {
   std::vector<DeviceResult> devices;
   // Ranks of the job that was asked about; absent: one for each device of this node.
   std::optional<int64_t> world_size;
+  // Micro-steps of each optimizer step; the global batch counts them all.
+  int64_t accumulation = 1;
   // The least batch over all devices; absent when a device has none.
   std::optional<int64_t> minimum_batch;
   // UUID of the device that set it (or that has no batch).
@@ -133,7 +135,7 @@ struct NodeReport {
   int64_t exit_code = 0;
 };
 BOOST_DESCRIBE_STRUCT(NodeReport, (),
-                      (schema, host, workload, devices, world_size, minimum_batch, minimum_device,
+                      (schema, host, workload, devices, world_size, accumulation, minimum_batch, minimum_device,
                        minimum_without_it, simulated, warnings, exit_code))
 
 }  // namespace autobatch
