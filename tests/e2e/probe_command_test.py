@@ -28,6 +28,14 @@ with autobatch.trial():
         autobatch.step(loss=1.0, batch=batch)
 """
 
+# As torchrun does it: a process for each rank, with the standard descriptors only.
+LAUNCHER = """
+import os, subprocess, sys
+ranks = [subprocess.Popen([sys.executable, "rank.py"], close_fds=True,
+                          env=dict(os.environ, RANK=str(rank), WORLD_SIZE="2")) for rank in (0, 1)]
+sys.exit(max(rank.wait() for rank in ranks))
+"""
+
 
 class ProbeCommandTest(unittest.TestCase):
     def setUp(self):
@@ -73,6 +81,19 @@ class ProbeCommandTest(unittest.TestCase):
         self.assertEqual(confirming["method"], "python")
         self.assertEqual(confirming["batch_seen"], 64)
         self.assertEqual(len(confirming["steps"]), confirming["trial"]["steps"])
+
+    def test_launcher_of_two_ranks_is_one_trial_with_both_ranks_memory(self):
+        script = self.script(LAUNCHER)
+        (self.folder / "rank.py").write_text(HELPED)
+        package = pathlib.Path("tools/python").resolve()
+        run, report = self.run_probe("--", sys.executable, script,
+                                     env={**os.environ, "PYTHONPATH": str(package)})
+        self.assertEqual(run.returncode, 0, run.stderr)
+        [device] = report["devices"]
+        self.assertEqual(device["status"], "confirmed")
+        # 244 MiB less two interpreters, and a MiB a sample of each rank.
+        self.assertGreater(device["confirmed_batch"], 80)
+        self.assertLess(device["confirmed_batch"], 122)
 
     def test_program_that_ignores_its_batch_is_doubted(self):
         run, report = self.run_probe("--max-batch", "64", "--", sys.executable, "-c", "b = b'x' * 10000000",
