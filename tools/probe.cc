@@ -145,6 +145,8 @@ std::unique_ptr<TrialRunner> MakeRunner(const ProbeSpec& spec, const Node& node,
   }
   return NewCommandTrialRunner(
       {.guard = node.programs.guard,
+       // Without it, as in an incomplete installation, the driver's view is left.
+       .observer = FindBeside("autobatch/observer", "libobserver.so").value_or(""),
        .environment = node.programs.environment,
        .working_directory = std::filesystem::absolute(ResolveUserPath(".")).string(),
        .device = device,

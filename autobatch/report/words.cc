@@ -150,6 +150,8 @@ std::string MethodWords(const DeviceResult& result) {
             ? (result.device.kind == DeviceKind::kCpu
                    ? "watched from outside: the host memory of its processes"
                    : "watched from outside: the driver's view of its processes' memory")
+        : method == "observer"
+            ? "watched by the preloaded observer: every allocation, and the context"
         : method == "python" ? "measured by the Python package in the script"
                              : absl::StrCat("measured by itself (", EscapeControls(method), ")");
     absl::StrAppend(&words, words.empty() ? "" : "; some trials ", what);

@@ -42,8 +42,13 @@ void CommandMemory::Read(int64_t root_pid, absl::Duration since_start) {
     return;
   }
   if (!read_device_) return;
+  const int64_t allocated = observed() ? observer_->held_bytes() : 0;
   if (const std::optional<int64_t> held = ReadHeld(tree.pids); held.has_value()) {
     watch_.Add(since_start, *held);
+    // Only where nothing changed in between: the two are read a moment apart.
+    if (observed() && observer_->held_bytes() == allocated && observer_->complete()) {
+      context_ = std::max(context_, *held - allocated);
+    }
   }
 }
 

@@ -3,13 +3,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "autobatch/trial/memory_watch.h"
+#include "autobatch/trial/observer_file.h"
 #include "autobatch/types/device.h"
 #include "autobatch/types/observation.h"
 
@@ -32,6 +35,17 @@ class CommandMemory {
   // The same as a share of a GPU; absent for the CPU, and where a number is missing.
   std::optional<double> Fraction() const;
 
+  // From now on what the observer in the command's processes counts is believed, once it counts:
+  // no peak of its allocations is missed between two readings. What the driver holds besides for
+  // these processes (their contexts) comes on top.
+  void Believe(std::unique_ptr<ObserverFile> observer) { observer_ = std::move(observer); }
+  bool observed() const { return observer_ != nullptr && observer_->observed(); }
+  // Allocations that the observer has seen refused, and the size of the last one.
+  int64_t refusals() const { return observed() ? observer_->refusals() : 0; }
+  int64_t refused_bytes() const { return observed() ? observer_->refused_bytes() : 0; }
+  // What is on top of the observed allocations.
+  int64_t context_bytes() const { return context_; }
+
   // Reads the memory of everything below this process.
   void Read(int64_t root_pid, absl::Duration since_start);
   // The greatest resident memory of one of its processes, known once they are gone.
@@ -43,7 +57,9 @@ class CommandMemory {
     return on_cpu_ && limit_.has_value() && peak_bytes() - *limit_ > allowance;
   }
   // Of the device; 0 when nothing was seen.
-  int64_t peak_bytes() const { return watch_.peak_bytes(); }
+  int64_t peak_bytes() const {
+    return observed() ? observer_->peak_bytes() + context_ : watch_.peak_bytes();
+  }
   bool StillGrew() const { return watch_.StillGrew(); }
   std::optional<int64_t> host_peak_bytes() const;
   std::optional<int64_t> total_bytes() const { return before_.total_bytes; }
@@ -59,6 +75,8 @@ class CommandMemory {
   MemoryInfo before_;
   std::optional<int64_t> limit_;
   MemoryWatch watch_;
+  std::unique_ptr<ObserverFile> observer_;
+  int64_t context_ = 0;
   int64_t host_peak_ = 0;
   std::vector<std::string> warnings_;
   bool grown_use_ = false;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <fstream>
+
 namespace autobatch {
 namespace {
 
@@ -65,6 +67,39 @@ TEST(CommandMemoryTest, ProcessesTheDriverDoesNotName_AreSeenByTheDevicesUse) {
   EXPECT_EQ(memory.peak_bytes(), 400 * kMiB);
   ASSERT_EQ(memory.warnings().size(), 1u);
   EXPECT_THAT(memory.warnings()[0], HasSubstr("grew"));
+}
+
+// What the observer in a process of the command would write: processes, held, peak, refusals,
+// refused, ended.
+void Observe(const std::string& path, std::vector<int64_t> words) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(sizeof(int64_t));
+  file.write(reinterpret_cast<const char*>(words.data()),
+             static_cast<std::streamsize>(words.size() * sizeof(int64_t)));
+}
+
+TEST(CommandMemoryTest, ObservedAllocations_AreThePeakAndTheContextComesOnTop) {
+  int64_t used = 500;
+  CommandMemory memory(Gpu(), {},
+                       [&] { return Use(400, {{.pid = getpid(), .bytes = used * kMiB}}); });
+  auto file = ObserverFile::Create(memory.limit());
+  ASSERT_TRUE(file.ok());
+  const std::string path = (*file)->path();
+  memory.Believe(*std::move(file));
+  memory.Read(getppid(), absl::Seconds(1));
+  EXPECT_FALSE(memory.observed());
+  EXPECT_EQ(memory.peak_bytes(), 500 * kMiB) << "nobody counts: the driver's view";
+  Observe(path, {1, 300 * kMiB, 350 * kMiB, 2, 9, 0});
+  memory.Read(getppid(), absl::Seconds(2));
+  EXPECT_TRUE(memory.observed());
+  EXPECT_EQ(memory.context_bytes(), 200 * kMiB);
+  EXPECT_EQ(memory.peak_bytes(), 550 * kMiB);
+  EXPECT_EQ(memory.refusals(), 2);
+  EXPECT_EQ(memory.refused_bytes(), 9);
+  // A process that ends has given back what the driver still counts.
+  Observe(path, {1, 0, 350 * kMiB, 2, 9, 1});
+  memory.Read(getppid(), absl::Seconds(3));
+  EXPECT_EQ(memory.peak_bytes(), 550 * kMiB);
 }
 
 TEST(CommandMemoryTest, DeviceThatCannotBeRead_HasNoNumbersAndSaysWhy) {

@@ -19,10 +19,12 @@
 #include "autobatch/trial/command_memory.h"
 #include "autobatch/trial/host_memory.h"
 #include "autobatch/trial/left_files.h"
+#include "autobatch/trial/observer_file.h"
 #include "autobatch/trial/rank_transcripts.h"
 #include "autobatch/trial/scratch_folder.h"
 #include "autobatch/types/command_template.h"
 #include "autobatch/types/json.h"
+#include "autobatch/types/observed_memory.h"
 
 namespace autobatch {
 namespace {
@@ -117,6 +119,7 @@ class CommandTrialRunner final : public TrialRunner {
                    .transcript = RankTranscripts(
                        spec, options_.device.kind == DeviceKind::kCuda ? options_.device.uuid : ""),
                    .memory = std::move(memory)};
+    AB_RETURN_IF_ERROR(Preload(trial.memory, *environment));
     trial.evidence.end = TrialEnd::kCancelled;
     trial.evidence.watched = true;
     trial.evidence.host_available_bytes = host.available_bytes;
@@ -125,6 +128,25 @@ class CommandTrialRunner final : public TrialRunner {
       Listen(trial);
     }
     return Finish(trial, environment->warnings, host);
+  }
+
+  // Puts the observer before what else is preloaded.
+  absl::Status Preload(CommandMemory& memory, CommandEnvironment& environment) const {
+    // A preload's path may hold neither spaces nor colons.
+    if (options_.observer.empty() || options_.device.kind == DeviceKind::kCpu ||
+        options_.observer.find_first_of(" :") != std::string::npos) {
+      return absl::OkStatus();
+    }
+    AB_ASSIGN_OR_RETURN(std::unique_ptr<ObserverFile> file, ObserverFile::Create(memory.limit()));
+    environment.variables.emplace_back(kObserverFileVariable, file->path());
+    std::string others = OwnEnvironment("LD_PRELOAD").value_or("");
+    for (const auto& [name, value] : options_.environment) {
+      if (name == "LD_PRELOAD") others = value;
+    }
+    environment.variables.emplace_back(
+        "LD_PRELOAD", absl::StrCat(options_.observer, others.empty() ? "" : " ", others));
+    memory.Believe(std::move(file));
+    return absl::OkStatus();
   }
 
   absl::Status Start(Trial& trial, const CommandEnvironment& environment,
@@ -295,7 +317,7 @@ class CommandTrialRunner final : public TrialRunner {
   // The observation of a command without a result.
   Observation Watched(const Trial& trial) const {
     Observation seen;
-    seen.method = kDriverMethod;
+    seen.method = trial.memory.observed() ? kObserverMethod : kDriverMethod;
     seen.steps = trial.transcript.steps();
     if (!seen.steps.empty()) seen.first_step = seen.steps.front().peak;
     if (trial.memory.peak_bytes() > 0) seen.steady = PeakOf(trial);
@@ -312,6 +334,8 @@ class CommandTrialRunner final : public TrialRunner {
     }
     seen.failure = WhyWatchedFailed(trial);
     seen.unsettled = seen.ok() && trial.memory.StillGrew();
+    if (seen.ok()) seen.retries = trial.memory.refusals();
+    if (trial.memory.observed()) seen.context_bytes = trial.memory.context_bytes();
     return seen;
   }
 
@@ -328,6 +352,15 @@ class CommandTrialRunner final : public TrialRunner {
     }
     if (!ExitedWell(evidence)) {
       Failure failure = Classify(evidence);
+      if (failure.kind == FailureKind::kModelError && trial.memory.refusals() > 0) {
+        // Whatever the framework has made of it.
+        failure.kind = FailureKind::kOutOfMemory;
+        failure.message =
+            absl::StrCat("an allocation of ", FormatBytes(trial.memory.refused_bytes()),
+                         " was refused; then it ", failure.message);
+        failure.requested_bytes = trial.memory.refused_bytes();
+        failure.advice = AdviceFor(failure.kind);
+      }
       if (failure.kind == FailureKind::kTimeout &&
           !UsesPlaceholder(options_.workload.command, "steps")) {
         failure.advice =

@@ -18,10 +18,14 @@ namespace autobatch {
 
 // What a command seen from outside reports as its method.
 inline constexpr char kDriverMethod[] = "driver";
+// And where the observer was in it.
+inline constexpr char kObserverMethod[] = "observer";
 
 struct CommandTrialOptions {
   // autobatch/trial:guard.
   std::string guard;
+  // autobatch/observer:libobserver.so, preloaded into commands on a GPU; empty: not.
+  std::string observer;
   // On top of this process's own; what a trial itself needs comes on top of it.
   std::vector<std::pair<std::string, std::string>> environment;
   // Where the command runs: the user's own folder, so that relative paths work. Empty: here.
@@ -45,8 +49,10 @@ struct CommandTrialOptions {
 // its own that is removed afterwards, with the loggers of experiments offline.
 //
 // A command that speaks the trial protocol (types/protocol.h) measures itself. Any other is watched
-// from outside (kDriverMethod): how it ended, and the greatest memory of its process tree; the
-// budget is kept by PyTorch's own limit on a GPU, and everywhere by ending what is seen above it.
+// from outside: how it ended, and the greatest memory of its process tree. On a GPU the observer
+// counts its allocations and keeps it to the budget (kObserverMethod), as PyTorch's own limit does;
+// what refuses the preload leaves the driver's view (kDriverMethod). On the CPU what is seen above
+// the budget is ended.
 // What is worth knowing of a good trial is in Observation::warnings.
 std::unique_ptr<TrialRunner> NewCommandTrialRunner(CommandTrialOptions options);
 

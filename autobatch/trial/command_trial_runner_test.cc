@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "autobatch/trial/test_support.h"
 #include "autobatch/types/enum_names.h"
 
@@ -315,6 +316,55 @@ TEST_F(CommandTrialRunnerTest, Gpu_IsSeenAloneUnderTheBudgetAsAHardLimit) {
   EXPECT_EQ(seen.budget_bytes, 500 * kMiB);
   EXPECT_EQ(seen.free_before_bytes, 600 * kMiB);
   EXPECT_EQ(seen.total_bytes, 1000 * kMiB);
+}
+
+// Stands for a program with the observer in it: it writes what that would count (budget, processes,
+// held, peak, refusals, refused).
+constexpr char kObserved[] = R"(
+import os, struct
+with open(os.environ.pop('AUTOBATCH_OBSERVER_FILE'), 'r+b') as file:
+    budget = struct.unpack('q', file.read(8))[0]
+    file.write(struct.pack('5q', 1, 0, PEAK, REFUSALS, 64 << 20))
+open('seen', 'w').write(os.environ['LD_PRELOAD'] + ' ' + str(budget))
+)";
+
+std::string Observed(const std::string& peak, const std::string& refusals,
+                     const std::string& then = "") {
+  return absl::StrReplaceAll(absl::StrCat(kObserved, then),
+                             {{"PEAK", peak}, {"REFUSALS", refusals}});
+}
+
+TEST_F(CommandTrialRunnerTest, Observer_IsPreloadedFirstWithTheBudgetAndBelieved) {
+  CommandTrialOptions options =
+      OnGpu(Options({"python3", "-c", Observed("300 << 20", "2"), "{batch}"}));
+  options.observer = "/nonexistent/libobserver.so";
+  options.environment = {{"LD_PRELOAD", "/nonexistent/other.so"}};
+  const Observation seen =
+      Run(*NewCommandTrialRunner(options), {.batch = 4, .reserve_bytes = 100 * kMiB});
+  ASSERT_TRUE(seen.ok()) << seen.failure->message;
+  EXPECT_EQ(seen.method, "observer");
+  EXPECT_EQ(seen.PeakReserved(), 300 * kMiB);
+  EXPECT_EQ(seen.retries, 2);
+  EXPECT_EQ(Text("seen"),
+            absl::StrCat("/nonexistent/libobserver.so /nonexistent/other.so ", 500 * kMiB));
+}
+
+TEST_F(CommandTrialRunnerTest, FailureAfterARefusal_IsOutOfMemoryWhateverItsWords) {
+  CommandTrialOptions options = OnGpu(Options(
+      {"python3", "-c", Observed("300 << 20", "1", "raise RuntimeError('no plan')\n"), "{batch}"}));
+  options.observer = "/nonexistent/libobserver.so";
+  const Observation seen = Run(*NewCommandTrialRunner(options), {.batch = 4});
+  ASSERT_FALSE(seen.ok());
+  EXPECT_EQ(seen.failure->kind, FailureKind::kOutOfMemory);
+  EXPECT_THAT(seen.failure->message, HasSubstr("an allocation of 64.0 MiB was refused"));
+  EXPECT_THAT(seen.failure->message, HasSubstr("no plan"));
+  EXPECT_EQ(seen.failure->requested_bytes, 64 * kMiB);
+}
+
+TEST_F(CommandTrialRunnerTest, CommandThatRefusesThePreload_LeavesTheDriversView) {
+  CommandTrialOptions options = OnGpu(Options({"true", "{batch}"}));
+  options.observer = "/nonexistent/libobserver.so";
+  EXPECT_EQ(Run(*NewCommandTrialRunner(options), {}).method, "driver");
 }
 
 TEST_F(CommandTrialRunnerTest, PyTorchWithoutTheFraction_RunsWithoutIt) {

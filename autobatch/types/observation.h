@@ -114,7 +114,8 @@ struct Observation {
   double trial_ms = 0;
   std::optional<int64_t> host_peak_bytes;
   // How it was observed: "worker" (ours), "python" (the helper in a script of one's own) or another
-  // that speaks the trial protocol, "driver" (a command watched from outside).
+  // that speaks the trial protocol, "observer" (a command's allocations counted in its processes),
+  // "driver" (a command watched from outside).
   std::string method;
   // What the user should know of a trial that ran all the same: files and processes left behind.
   std::vector<std::string> warnings;

@@ -1,0 +1,320 @@
+// CUDA's allocating calls, in front of the real ones. A program finds those in four ways, all of
+// which lead here: it is linked with them (the preload comes first), asks dlsym, asks the driver's
+// cuGetProcAddress, or asks the runtime's cudaGetDriverEntryPoint.
+//
+// The runtime's calls use the driver's: what is counted in the one is not counted again in the
+// other. Types are binary interface, spelt without NVIDIA's headers: enumerations are int, handles
+// and device addresses 64 bits.
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "autobatch/observer/ledger.h"
+
+#define OBSERVER_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace autobatch::observer {
+namespace {
+
+constexpr int kSuccess = 0;
+// CUDA_ERROR_OUT_OF_MEMORY and cudaErrorMemoryAllocation alike.
+constexpr int kOutOfMemory = 2;
+constexpr int kNotFound = 500;
+
+using Dlsym = void* (*)(void*, const char*);
+
+Dlsym RealDlsym() {
+  static const Dlsym real = [] {
+    // The C library has kept each version's symbol since it moved there.
+    for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"}) {
+      void* found = dlvsym(RTLD_NEXT, "dlsym", version);
+      if (found != nullptr) return reinterpret_cast<Dlsym>(found);
+    }
+    return Dlsym([](void*, const char*) -> void* { return nullptr; });
+  }();
+  return real;
+}
+
+// Never destroyed by the order of other libraries' ends: the process's last frees may come late.
+Ledger& TheLedger() {
+  static Ledger* const ledger = new Ledger(MapSharedMemory());
+  return *ledger;
+}
+
+// Runs at the process's end, in the process that it began in: a fork holds no device memory.
+const pid_t first_pid = getpid();
+__attribute__((destructor)) void GiveBack() {
+  if (getpid() == first_pid) TheLedger().~Ledger();
+}
+
+// Inside a call that is already counted.
+thread_local int depth = 0;
+struct Nested {
+  Nested() { ++depth; }
+  ~Nested() { --depth; }
+};
+
+// A real function: as the program found it, else the next in the search order, else in whatever
+// library is loaded (Python loads its extensions out of everybody's sight).
+class Real {
+ public:
+  explicit constexpr Real(const char* name) : name_(name) {}
+
+  void Set(void* function) {
+    void* none = nullptr;
+    function_.compare_exchange_strong(none, function);
+  }
+
+  template <typename Function>
+  Function Get() {
+    if (function_ == nullptr) Set(Find());
+    return reinterpret_cast<Function>(function_.load());
+  }
+
+ private:
+  void* Find() const {
+    if (void* next = RealDlsym()(RTLD_NEXT, name_); next != nullptr) return next;
+    struct Search {
+      const char* name;
+      void* found = nullptr;
+    } search = {name_};
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, size_t, void* data) {
+          auto* search = static_cast<Search*>(data);
+          if (std::strstr(info->dlpi_name, "libcuda") == nullptr) return 0;
+          void* library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+          if (library == nullptr) return 0;
+          search->found = RealDlsym()(library, search->name);
+          dlclose(library);
+          return search->found != nullptr ? 1 : 0;
+        },
+        &search);
+    return search.found;
+  }
+
+  const char* const name_;
+  std::atomic<void*> function_ = nullptr;
+};
+
+// `allocate()` calls the real function and then says in `key` where the memory is.
+template <typename Allocate>
+int Counted(size_t bytes, const uint64_t& key, Allocate allocate, uint64_t tag = 0) {
+  if (depth > 0) return allocate();
+  const auto size = static_cast<int64_t>(bytes);
+  if (!TheLedger().Reserve(size)) return kOutOfMemory;
+  const Nested nested;
+  const int result = allocate();
+  if (result == kSuccess) {
+    TheLedger().Keep(key ^ tag, size);
+  } else {
+    TheLedger().Refuse(size);
+  }
+  return result;
+}
+
+template <typename Free>
+int Freed(uint64_t key, Free free) {
+  if (depth > 0) return free();
+  const Nested nested;
+  const int result = free();
+  if (result == kSuccess) TheLedger().Free(key);
+  return result;
+}
+
+uint64_t KeyOf(const void* address) { return reinterpret_cast<uintptr_t>(address); }
+
+}  // namespace
+}  // namespace autobatch::observer
+
+using autobatch::observer::Counted;
+using autobatch::observer::Freed;
+using autobatch::observer::KeyOf;
+using autobatch::observer::kNotFound;
+using autobatch::observer::kSuccess;
+using autobatch::observer::Real;
+using autobatch::observer::RealDlsym;
+
+// Calls the real function of this name with its own parameters.
+#define REAL(name, ...)                                     \
+  [&] {                                                     \
+    const auto real = real_##name.Get<decltype(&(name))>(); \
+    return real == nullptr ? kNotFound : real(__VA_ARGS__); \
+  }
+
+#define DECLARE_REAL(name) constinit Real real_##name(#name)
+
+namespace {
+DECLARE_REAL(cuMemAlloc_v2);
+DECLARE_REAL(cuMemAllocManaged);
+DECLARE_REAL(cuMemAllocAsync);
+DECLARE_REAL(cuMemAllocFromPoolAsync);
+DECLARE_REAL(cuMemFree_v2);
+DECLARE_REAL(cuMemFreeAsync);
+DECLARE_REAL(cuMemCreate);
+DECLARE_REAL(cuMemRelease);
+DECLARE_REAL(cuGetProcAddress_v2);
+DECLARE_REAL(cudaMalloc);
+DECLARE_REAL(cudaMallocManaged);
+DECLARE_REAL(cudaMallocAsync);
+DECLARE_REAL(cudaMallocFromPoolAsync);
+DECLARE_REAL(cudaFree);
+DECLARE_REAL(cudaFreeAsync);
+DECLARE_REAL(cudaGetDriverEntryPoint);
+DECLARE_REAL(cudaGetDriverEntryPointByVersion);
+}  // namespace
+
+// The driver.
+
+OBSERVER_EXPORT int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
+  return Counted(bytes, *address, REAL(cuMemAlloc_v2, address, bytes));
+}
+OBSERVER_EXPORT int cuMemAllocManaged(uint64_t* address, size_t bytes, unsigned flags) {
+  return Counted(bytes, *address, REAL(cuMemAllocManaged, address, bytes, flags));
+}
+OBSERVER_EXPORT int cuMemAllocAsync(uint64_t* address, size_t bytes, void* stream) {
+  return Counted(bytes, *address, REAL(cuMemAllocAsync, address, bytes, stream));
+}
+OBSERVER_EXPORT int cuMemAllocFromPoolAsync(uint64_t* address, size_t bytes, void* pool,
+                                            void* stream) {
+  return Counted(bytes, *address, REAL(cuMemAllocFromPoolAsync, address, bytes, pool, stream));
+}
+OBSERVER_EXPORT int cuMemFree_v2(uint64_t address) {
+  return Freed(address, REAL(cuMemFree_v2, address));
+}
+OBSERVER_EXPORT int cuMemFreeAsync(uint64_t address, void* stream) {
+  return Freed(address, REAL(cuMemFreeAsync, address, stream));
+}
+// A handle may have the number of an address.
+constexpr uint64_t kHandle = uint64_t{1} << 63;
+OBSERVER_EXPORT int cuMemCreate(uint64_t* handle, size_t bytes, const void* properties,
+                                unsigned long long flags) {
+  return Counted(bytes, *handle, REAL(cuMemCreate, handle, bytes, properties, flags), kHandle);
+}
+OBSERVER_EXPORT int cuMemRelease(uint64_t handle) {
+  return Freed(handle ^ kHandle, REAL(cuMemRelease, handle));
+}
+
+// The runtime.
+
+OBSERVER_EXPORT int cudaMalloc(void** address, size_t bytes) {
+  return Counted(bytes, *reinterpret_cast<uint64_t*>(address), REAL(cudaMalloc, address, bytes));
+}
+OBSERVER_EXPORT int cudaMallocManaged(void** address, size_t bytes, unsigned flags) {
+  return Counted(bytes, *reinterpret_cast<uint64_t*>(address),
+                 REAL(cudaMallocManaged, address, bytes, flags));
+}
+OBSERVER_EXPORT int cudaMallocAsync(void** address, size_t bytes, void* stream) {
+  return Counted(bytes, *reinterpret_cast<uint64_t*>(address),
+                 REAL(cudaMallocAsync, address, bytes, stream));
+}
+OBSERVER_EXPORT int cudaMallocFromPoolAsync(void** address, size_t bytes, void* pool,
+                                            void* stream) {
+  return Counted(bytes, *reinterpret_cast<uint64_t*>(address),
+                 REAL(cudaMallocFromPoolAsync, address, bytes, pool, stream));
+}
+OBSERVER_EXPORT int cudaFree(void* address) {
+  return Freed(KeyOf(address), REAL(cudaFree, address));
+}
+OBSERVER_EXPORT int cudaFreeAsync(void* address, void* stream) {
+  return Freed(KeyOf(address), REAL(cudaFreeAsync, address, stream));
+}
+
+// Those who tell where a function is.
+
+OBSERVER_EXPORT int cuGetProcAddress_v2(const char* name, void** function, int version,
+                                        uint64_t flags, int* status);
+OBSERVER_EXPORT int cudaGetDriverEntryPoint(const char* name, void** function, uint64_t flags,
+                                            int* status);
+OBSERVER_EXPORT int cudaGetDriverEntryPointByVersion(const char* name, void** function,
+                                                     unsigned version, uint64_t flags, int* status);
+
+namespace {
+
+// One that is looked up by its name: in place of the real one, which is kept, ours.
+struct Wrapper {
+  const char* name;
+  // As the driver's own look-ups call it.
+  const char* plain_name;
+  void* function;
+  Real* real;
+};
+
+#define WRAPPER(name, plain) {#name, plain, reinterpret_cast<void*>(&(name)), &real_##name}
+const Wrapper kWrappers[] = {
+    WRAPPER(cuMemAlloc_v2, "cuMemAlloc"),
+    WRAPPER(cuMemAllocManaged, "cuMemAllocManaged"),
+    WRAPPER(cuMemAllocAsync, "cuMemAllocAsync"),
+    WRAPPER(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync"),
+    WRAPPER(cuMemFree_v2, "cuMemFree"),
+    WRAPPER(cuMemFreeAsync, "cuMemFreeAsync"),
+    WRAPPER(cuMemCreate, "cuMemCreate"),
+    WRAPPER(cuMemRelease, "cuMemRelease"),
+    // Its first version has one parameter less, which the second leaves alone.
+    WRAPPER(cuGetProcAddress_v2, "cuGetProcAddress"),
+    WRAPPER(cudaMalloc, nullptr),
+    WRAPPER(cudaMallocManaged, nullptr),
+    WRAPPER(cudaMallocAsync, nullptr),
+    WRAPPER(cudaMallocFromPoolAsync, nullptr),
+    WRAPPER(cudaFree, nullptr),
+    WRAPPER(cudaFreeAsync, nullptr),
+    WRAPPER(cudaGetDriverEntryPoint, nullptr),
+    WRAPPER(cudaGetDriverEntryPointByVersion, nullptr),
+};
+
+// Ours in place of `found`, which is what `name` really is; `found` where there is none.
+void* InPlaceOf(void* found, const char* name) {
+  if (found == nullptr || name == nullptr) return found;
+  for (const Wrapper& wrapper : kWrappers) {
+    const bool plain = wrapper.plain_name != nullptr && std::strcmp(name, wrapper.plain_name) == 0;
+    if (!plain && std::strcmp(name, wrapper.name) != 0) continue;
+    if (found != wrapper.function) wrapper.real->Set(found);
+    return wrapper.function;
+  }
+  return found;
+}
+
+bool MayBeCudas(void* library, const char* name) {
+  return name[0] == 'c' && name[1] == 'u' && library != RTLD_NEXT && library != RTLD_DEFAULT;
+}
+
+// Calls a look-up, and puts ours into its answer.
+template <typename LookUp>
+int Looked(const char* name, void** function, LookUp look_up) {
+  const int result = look_up();
+  if (result == kSuccess && function != nullptr) *function = InPlaceOf(*function, name);
+  return result;
+}
+
+}  // namespace
+
+OBSERVER_EXPORT int cuGetProcAddress_v2(const char* name, void** function, int version,
+                                        uint64_t flags, int* status) {
+  return Looked(name, function, REAL(cuGetProcAddress_v2, name, function, version, flags, status));
+}
+OBSERVER_EXPORT int cudaGetDriverEntryPoint(const char* name, void** function, uint64_t flags,
+                                            int* status) {
+  return Looked(name, function, REAL(cudaGetDriverEntryPoint, name, function, flags, status));
+}
+OBSERVER_EXPORT int cudaGetDriverEntryPointByVersion(const char* name, void** function,
+                                                     unsigned version, uint64_t flags,
+                                                     int* status) {
+  return Looked(name, function,
+                REAL(cudaGetDriverEntryPointByVersion, name, function, version, flags, status));
+}
+
+// For every other name the real one is jumped to, so that it sees its true caller: RTLD_NEXT counts
+// from there.
+// Under a name of its own here: what the header declares is noexcept, which allows no jump.
+OBSERVER_EXPORT void* ObserverDlsym(void* library, const char* name) __asm__("dlsym");
+OBSERVER_EXPORT void* ObserverDlsym(void* library, const char* name) {
+  if (!MayBeCudas(library, name)) {
+    [[clang::musttail]] return RealDlsym()(library, name);
+  }
+  return InPlaceOf(RealDlsym()(library, name), name);
+}

@@ -1,0 +1,78 @@
+// The preload as a foreign program meets it. house(test): it tests libobserver.so.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "autobatch/types/observed_memory.h"
+
+namespace autobatch::observer {
+namespace {
+
+class ObserverTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    path_ = ::testing::TempDir() + "/observed";
+    const int file = open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    ASSERT_GE(file, 0);
+    ASSERT_EQ(ftruncate(file, sizeof(ObservedMemory)), 0);
+    void* memory =
+        mmap(nullptr, sizeof(ObservedMemory), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    close(file);
+    shared_ = static_cast<ObservedMemory*>(memory);
+  }
+  void TearDown() override { munmap(shared_, sizeof(ObservedMemory)); }
+
+  // What the program says.
+  std::string Run(const std::string& way) {
+    const std::string command = std::string(kObserverFileVariable) + "='" + path_ +
+                                "' LD_PRELOAD=$PWD/autobatch/observer/libobserver.so "
+                                "autobatch/observer/observed_program "
+                                "autobatch/observer/libcudafake.so " +
+                                way + " 2>&1";
+    FILE* pipe = popen(command.c_str(), "r");
+    std::string said;
+    for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) said += static_cast<char>(c);
+    EXPECT_EQ(pclose(pipe), 0) << said;
+    return said;
+  }
+
+  std::string path_;
+  ObservedMemory* shared_ = nullptr;
+};
+
+TEST_P(ObserverTest, Allocations_AreCountedOnceAndGivenBack) {
+  EXPECT_EQ(Run(GetParam()), "0 0 0\n");
+  EXPECT_EQ(shared_->processes, 1);
+  EXPECT_EQ(shared_->peak_bytes, 900);
+  EXPECT_EQ(shared_->held_bytes, 0);
+  EXPECT_EQ(shared_->refusals, 0);
+}
+
+TEST_P(ObserverTest, AboveTheBudget_IsCudasOwnOutOfMemory) {
+  shared_->budget_bytes = 800;
+  EXPECT_EQ(Run(GetParam()), "0 0 2\n");
+  EXPECT_EQ(shared_->peak_bytes, 700);
+  EXPECT_EQ(shared_->refusals, 1);
+  EXPECT_EQ(shared_->refused_bytes, 500);
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryWay, ObserverTest,
+                         ::testing::Values("dlsym", "procaddress", "runtime", "entrypoint"));
+
+TEST_F(ObserverTest, ProgramWithoutCuda_IsLeftAlone) {
+  const std::string command = std::string(kObserverFileVariable) + "='" + path_ +
+                              "' LD_PRELOAD=$PWD/autobatch/observer/libobserver.so python3 -c "
+                              "'import ctypes, hashlib, json; print(1)'";
+  EXPECT_EQ(system(command.c_str()), 0);
+  EXPECT_EQ(shared_->processes, 0);
+}
+
+}  // namespace
+}  // namespace autobatch::observer

@@ -1,0 +1,34 @@
+#ifndef AUTOBATCH_TYPES_OBSERVED_MEMORY_H_
+#define AUTOBATCH_TYPES_OBSERVED_MEMORY_H_
+
+#include <atomic>
+#include <cstdint>
+
+namespace autobatch {
+
+// Names the file that holds an ObservedMemory, for the observer in a command's processes.
+inline constexpr char kObserverFileVariable[] = "AUTOBATCH_OBSERVER_FILE";
+
+// Device memory of a command, counted by the observer (autobatch/observer) in each of its processes
+// and read by the trial's parent: a file of just this, mapped by all of them. Zeros are its
+// beginning, but for the budget. Layout is the interface of two programs of one build.
+struct ObservedMemory {
+  // Bytes that all processes together may allocate; 0: no limit.
+  std::atomic<int64_t> budget_bytes;
+  // Processes that have called CUDA's allocator.
+  std::atomic<int64_t> processes;
+  // Allocated now, and at most so far.
+  std::atomic<int64_t> held_bytes;
+  std::atomic<int64_t> peak_bytes;
+  // Allocations that were refused, for the budget or by the driver, and the size of the last one.
+  std::atomic<int64_t> refusals;
+  std::atomic<int64_t> refused_bytes;
+  // Of the processes, those that are at their end: what they held is given back here before the
+  // driver does it.
+  std::atomic<int64_t> ended;
+};
+static_assert(std::atomic<int64_t>::is_always_lock_free, "processes share it");
+
+}  // namespace autobatch
+
+#endif  // AUTOBATCH_TYPES_OBSERVED_MEMORY_H_
