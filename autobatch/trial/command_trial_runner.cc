@@ -17,6 +17,7 @@
 #include "autobatch/trial/classify.h"
 #include "autobatch/trial/command_environment.h"
 #include "autobatch/trial/command_memory.h"
+#include "autobatch/trial/command_verdict.h"
 #include "autobatch/trial/host_memory.h"
 #include "autobatch/trial/left_files.h"
 #include "autobatch/trial/observer_file.h"
@@ -53,11 +54,6 @@ struct Trial {
   // It was ended for the memory that it held.
   bool over_budget = false;
 };
-
-bool ExitedWell(const TrialEvidence& evidence) {
-  return evidence.end == TrialEnd::kExited && evidence.report.has_value() &&
-         evidence.report->start_errno == 0 && evidence.report->wait_status == 0;
-}
 
 Failure FailureOf(FailureKind kind, std::string message) {
   return {.kind = kind, .message = std::move(message), .advice = AdviceFor(kind)};
@@ -332,64 +328,17 @@ class CommandTrialRunner final : public TrialRunner {
     if (const auto& hello = trial.transcript.hello(); hello.has_value()) {
       seen.parameters = hello->parameters;
     }
-    seen.failure = WhyWatchedFailed(trial);
+    seen.failure = JudgeCommand({.trial = trial.evidence,
+                                 .over_budget = trial.over_budget,
+                                 .peak_bytes = trial.memory.peak_bytes(),
+                                 .budget_bytes = trial.memory.limit(),
+                                 .refusals = trial.memory.refusals(),
+                                 .refused_bytes = trial.memory.refused_bytes()},
+                                options_.workload.command);
     seen.unsettled = seen.ok() && trial.memory.StillGrew();
     if (seen.ok()) seen.retries = trial.memory.refusals();
     if (trial.memory.observed()) seen.context_bytes = trial.memory.context_bytes();
     return seen;
-  }
-
-  std::optional<Failure> WhyWatchedFailed(const Trial& trial) const {
-    const TrialEvidence& evidence = trial.evidence;
-    if (trial.over_budget) {
-      Failure failure =
-          FailureOf(FailureKind::kOutOfMemory,
-                    absl::StrCat("the command and its descendants held ",
-                                 FormatBytes(trial.memory.peak_bytes()), ", the budget is ",
-                                 FormatBytes(*trial.memory.limit()), "; it was ended"));
-      failure.phase = evidence.phase;
-      return failure;
-    }
-    if (!ExitedWell(evidence)) {
-      Failure failure = Classify(evidence);
-      if (failure.kind == FailureKind::kModelError && trial.memory.refusals() > 0) {
-        // Whatever the framework has made of it.
-        failure.kind = FailureKind::kOutOfMemory;
-        failure.message =
-            absl::StrCat("an allocation of ", FormatBytes(trial.memory.refused_bytes()),
-                         " was refused; then it ", failure.message);
-        failure.requested_bytes = trial.memory.refused_bytes();
-        failure.advice = AdviceFor(failure.kind);
-      }
-      if (failure.kind == FailureKind::kTimeout &&
-          !UsesPlaceholder(options_.workload.command, "steps")) {
-        failure.advice =
-            "Let the command end by itself after a few steps: give it {steps}, or call "
-            "autobatch.step() in its loop; or allow a trial more time (--trial-timeout).";
-      }
-      return failure;
-    }
-    if (evidence.said_hello) {
-      Failure failure =
-          FailureOf(FailureKind::kModelError,
-                    absl::StrCat("ended after ", evidence.steps, " of ", evidence.steps_asked,
-                                 " steps: the data or the loop ended before"));
-      failure.step = evidence.steps;
-      failure.phase = TrialPhase::kEnd;
-      failure.advice = "Give the loop as many steps as are asked for ({steps}), or more data.";
-      return failure;
-    }
-    if (!UsesPlaceholder(options_.workload.command, "batch")) {
-      Failure failure = FailureOf(
-          FailureKind::kBatchIgnored,
-          "the command has no {batch} and does not speak the trial protocol: nothing tells it the "
-          "batch");
-      failure.advice =
-          "Write {batch} where the batch size belongs in the command, or use autobatch.trial() in "
-          "the script.";
-      return failure;
-    }
-    return std::nullopt;
   }
 
   static MemoryPeak PeakOf(const Trial& trial) {

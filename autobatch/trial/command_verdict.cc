@@ -1,0 +1,78 @@
+#include "autobatch/trial/command_verdict.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "autobatch/base/units.h"
+#include "autobatch/types/command_template.h"
+
+namespace autobatch {
+namespace {
+
+Failure FailureOf(FailureKind kind, std::string message, std::string advice) {
+  return {.kind = kind, .message = std::move(message), .advice = std::move(advice)};
+}
+
+Failure Ended(const CommandEvidence& evidence, std::span<const std::string> command) {
+  Failure failure = Classify(evidence.trial);
+  const bool untold =
+      failure.kind == FailureKind::kModelError || failure.kind == FailureKind::kCrashed;
+  if (untold && evidence.refusals > 0) {
+    // Whatever the framework has made of it.
+    failure.kind = FailureKind::kOutOfMemory;
+    failure.message = absl::StrCat("an allocation of ", FormatBytes(evidence.refused_bytes),
+                                   " was refused; then it ", failure.message);
+    failure.requested_bytes = evidence.refused_bytes;
+    failure.advice = AdviceFor(failure.kind);
+  }
+  if (failure.kind == FailureKind::kTimeout && !UsesPlaceholder(command, "steps")) {
+    failure.advice =
+        "Let the command end by itself after a few steps: give it {steps}, or call "
+        "autobatch.step() in its loop; or allow a trial more time (--trial-timeout).";
+  }
+  return failure;
+}
+
+}  // namespace
+
+bool ExitedWell(const TrialEvidence& evidence) {
+  return evidence.end == TrialEnd::kExited && evidence.report.has_value() &&
+         evidence.report->start_errno == 0 && evidence.report->wait_status == 0;
+}
+
+std::optional<Failure> JudgeCommand(const CommandEvidence& evidence,
+                                    std::span<const std::string> command) {
+  const TrialEvidence& trial = evidence.trial;
+  if (evidence.over_budget) {
+    Failure failure =
+        FailureOf(FailureKind::kOutOfMemory,
+                  absl::StrCat("the command and its descendants held ",
+                               FormatBytes(evidence.peak_bytes), ", the budget is ",
+                               FormatBytes(evidence.budget_bytes.value_or(0)), "; it was ended"),
+                  AdviceFor(FailureKind::kOutOfMemory));
+    failure.phase = trial.phase;
+    return failure;
+  }
+  if (!ExitedWell(trial)) return Ended(evidence, command);
+  if (trial.said_hello) {
+    Failure failure =
+        FailureOf(FailureKind::kModelError,
+                  absl::StrCat("ended after ", trial.steps, " of ", trial.steps_asked,
+                               " steps: the data or the loop ended before"),
+                  "Give the loop as many steps as are asked for ({steps}), or more data.");
+    failure.step = trial.steps;
+    failure.phase = TrialPhase::kEnd;
+    return failure;
+  }
+  if (!UsesPlaceholder(command, "batch")) {
+    return FailureOf(
+        FailureKind::kBatchIgnored,
+        "the command has no {batch} and does not speak the trial protocol: nothing tells it the "
+        "batch",
+        "Write {batch} where the batch size belongs in the command, or use autobatch.trial() in "
+        "the script.");
+  }
+  return std::nullopt;
+}
+
+}  // namespace autobatch
