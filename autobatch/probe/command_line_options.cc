@@ -137,9 +137,10 @@ std::string HelpText() {
           "  {output_dir}             an empty folder, removed after the trial\n"
           "  {{name}} stands for {name} itself. A script that uses the Python package autobatch "
           "(see\n"
-          "  tools/python) measures itself; any other is watched from outside: its exit, its words "
-          "on\n"
-          "  stderr, and the memory of its process tree. Loggers of experiments are kept offline.\n"
+          "  tools/python) measures itself; any other is watched: its exit, its words on stderr, "
+          "and\n"
+          "  its memory, on a GPU by a preload that counts and limits its allocations. Loggers of\n"
+          "  experiments are kept offline.\n"
           "\nBuilt-in models:\n";
   for (const BuiltinWorkload& workload : BuiltinWorkloads()) {
     text << "  " << workload.name

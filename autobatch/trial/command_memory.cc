@@ -47,7 +47,7 @@ void CommandMemory::Read(int64_t root_pid, absl::Duration since_start) {
     watch_.Add(since_start, *held);
     // Only where nothing changed in between: the two are read a moment apart.
     if (observed() && observer_->held_bytes() == allocated && observer_->complete()) {
-      context_ = std::max(context_, *held - allocated);
+      context_ = std::max(context_.value_or(0), *held - allocated);
     }
   }
 }

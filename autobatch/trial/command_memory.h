@@ -43,8 +43,8 @@ class CommandMemory {
   // Allocations that the observer has seen refused, and the size of the last one.
   int64_t refusals() const { return observed() ? observer_->refusals() : 0; }
   int64_t refused_bytes() const { return observed() ? observer_->refused_bytes() : 0; }
-  // What is on top of the observed allocations.
-  int64_t context_bytes() const { return context_; }
+  // What is on top of the observed allocations; absent: the command was gone before it was read.
+  const std::optional<int64_t>& context_bytes() const { return context_; }
 
   // Reads the memory of everything below this process.
   void Read(int64_t root_pid, absl::Duration since_start);
@@ -58,7 +58,7 @@ class CommandMemory {
   }
   // Of the device; 0 when nothing was seen.
   int64_t peak_bytes() const {
-    return observed() ? observer_->peak_bytes() + context_ : watch_.peak_bytes();
+    return observed() ? observer_->peak_bytes() + context_.value_or(0) : watch_.peak_bytes();
   }
   bool StillGrew() const { return watch_.StillGrew(); }
   std::optional<int64_t> host_peak_bytes() const;
@@ -76,7 +76,7 @@ class CommandMemory {
   std::optional<int64_t> limit_;
   MemoryWatch watch_;
   std::unique_ptr<ObserverFile> observer_;
-  int64_t context_ = 0;
+  std::optional<int64_t> context_;
   int64_t host_peak_ = 0;
   std::vector<std::string> warnings_;
   bool grown_use_ = false;

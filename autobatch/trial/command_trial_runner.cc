@@ -337,7 +337,14 @@ class CommandTrialRunner final : public TrialRunner {
                                 options_.workload.command);
     seen.unsettled = seen.ok() && trial.memory.StillGrew();
     if (seen.ok()) seen.retries = trial.memory.refusals();
-    if (trial.memory.observed()) seen.context_bytes = trial.memory.context_bytes();
+    if (trial.memory.observed()) {
+      seen.context_bytes = trial.memory.context_bytes();
+      if (seen.ok() && !seen.context_bytes.has_value()) {
+        seen.warnings.push_back(
+            "the driver's own memory for the command (its context) was not seen before it ended, "
+            "and is missing in the peak");
+      }
+    }
     return seen;
   }
 

@@ -343,6 +343,7 @@ TEST_F(CommandTrialRunnerTest, Observer_IsPreloadedFirstWithTheBudgetAndBelieved
       Run(*NewCommandTrialRunner(options), {.batch = 4, .reserve_bytes = 100 * kMiB});
   ASSERT_TRUE(seen.ok()) << seen.failure->message;
   EXPECT_EQ(seen.method, "observer");
+  EXPECT_THAT(seen.warnings, Contains(HasSubstr("its context")));
   EXPECT_EQ(seen.PeakReserved(), 300 * kMiB);
   EXPECT_EQ(seen.retries, 2);
   EXPECT_EQ(Text("seen"),

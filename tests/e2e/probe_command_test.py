@@ -37,6 +37,19 @@ sys.exit(max(rank.wait() for rank in ranks))
 """
 
 
+# Takes 512 MiB and 16 MiB a sample of a GPU, of CUDA's runtime itself: no framework.
+CUDA = """
+import ctypes, sys
+cuda, address = ctypes.CDLL(None), ctypes.c_void_p()
+size = ctypes.c_size_t((512 << 20) + (int(sys.argv[1]) << 24))
+status = cuda.cudaMalloc(ctypes.byref(address), size)
+if status:
+    sys.exit("cudaMalloc says %d" % status)
+for _ in range(10 ** 6):
+    pass
+"""
+
+
 class ProbeCommandTest(unittest.TestCase):
     def setUp(self):
         # Spaces and quotes reach nobody's shell.
@@ -94,6 +107,20 @@ class ProbeCommandTest(unittest.TestCase):
         # 244 MiB less two interpreters, and a MiB a sample of each rank.
         self.assertGreater(device["confirmed_batch"], 80)
         self.assertLess(device["confirmed_batch"], 122)
+
+    def test_any_cuda_program_is_observed_on_a_simulated_gpu(self):
+        script = self.script(CUDA)
+        run = probe("--device", "sim:rtx3090", "--no-cache", "--memory-limit", "4GiB", "--json", "-", "--",
+                    sys.executable, script, "{batch}", cwd=self.folder)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        [device] = json.loads(run.stdout)["devices"]
+        confirming = device["observations"][-1]
+        self.assertEqual(confirming["method"], "observer")
+        self.assertTrue(confirming["simulated"])
+        self.assertEqual(confirming["steady"]["reserved_bytes"],
+                         (512 << 20) + (device["confirmed_batch"] << 24) + confirming["context_bytes"])
+        self.assertGreater(confirming["context_bytes"], 100 << 20)
+        self.assertLessEqual(device["peak_bytes"], device["budget_bytes"])
 
     def test_program_that_ignores_its_batch_is_doubted(self):
         run, report = self.run_probe("--max-batch", "64", "--", sys.executable, "-c", "b = b'x' * 10000000",
