@@ -38,6 +38,7 @@ RULES: Tuple[Tuple[str, str, bool], ...] = (
     ("hardware stack error", "illegal_access", False),
     ("uncorrectable ecc error", "illegal_access", False),
     ("gpu is lost", "illegal_access", False),
+    ("cuda error: unknown error", "illegal_access", False),
     ("fallen off the bus", "illegal_access", False),
     ("nvrm: xid", "illegal_access", False),
     ("32bitindexmath", "illegal_access", False),
