@@ -108,8 +108,9 @@ class VisionTransformer : public nn::Module {
   at::Tensor Forward(const at::Tensor& images) {
     at::Tensor x = patches_(images);
     x = x.reshape({x.size(0), kWidth, -1}).permute({0, 2, 1});
-    x = at::cat({class_token_.expand({x.size(0), -1, -1}), x}, 1);
-    x = x + positions_;
+    // Held until the end, as by the frame of the original's caller.
+    const at::Tensor tokens = at::cat({class_token_.expand({x.size(0), -1, -1}), x}, 1);
+    x = tokens + positions_;
     for (const auto& layer : layers_) x = layer->Forward(x);
     x = norm_(x);
     return head_(x.select(1, 0));

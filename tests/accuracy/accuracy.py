@@ -1,0 +1,145 @@
+"""Compares the simulator with measurements of real cards: one command, one table, one closing line.
+
+  ./bazelw run //tests/accuracy -- --points CSV             peaks, rows like data/xmem_points.csv
+  ./bazelw run //tests/accuracy -- --ladder CSV [--sample N --seed S]
+                                                            largest batches, rows like data/timm-amp-rtx3090-*.csv
+  ./bazelw run //tests/accuracy -- --models                 our own models against their peers in Python
+
+The exit status says whether the bars hold: 0 they do, 1 they do not, 2 it was used wrongly.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+from tests.accuracy import ladder, points, simulated, workloads
+
+MIB = 1 << 20
+RECORDED = "tests/accuracy/recorded.json"
+NO_FRAMEWORKS = ("torch's companions for Python are not installed: run tools/ci_setup once, then "
+                 "`bazel sync --configure`")
+
+
+def frameworks():
+    """The PYTHONPATH of torch and its companions; '' where tools/ci_setup has not installed them."""
+    path = os.environ.get("AUTOBATCH_TEST_FRAMEWORKS", "")
+    return path if path and all(os.path.isdir(folder) for folder in path.split(os.pathsep)) else ""
+
+
+def _percent(value):
+    return "-" if value is None else f"{value:+.1f} %"
+
+
+def _mib(value):
+    return "-" if value is None else f"{value / MIB:,.0f}"
+
+
+def _ended(result):
+    for word in ("failed", "skipped"):
+        if word in result:
+            return f"{word}: {result[word]}"
+    return "out of memory" if "out_of_memory" in result else "ran"
+
+
+def run_points(path, trainer):
+    """Prints the table; whether the bars hold, and the closing words."""
+    print(f"{'campaign':8} {'model':28} {'optimizer':9} {'batch':>5} {'card':15} {'measured':>9} {'simulated':>9} "
+          f"{'error':>8}  ended")
+    compared = []
+    for row in points.read(path):
+        point = points.Point(row, trainer.run(points.job_of(row)))
+        compared.append(point)
+        verdict = "" if point.verdict_is_right or not point.is_cnn else " (WRONG)"
+        print(f"{point.year:8} {row['model'][:28]:28} {row['optimizer']:9} {row['batch']:>5} {row['gpu'][:15]:15} "
+              f"{_mib(int(row['nvml_peak_bytes'])):>9} {_mib(point.result.get('reserved')):>9} "
+              f"{_percent(point.error):>8}  {_ended(point.result)}{verdict}", flush=True)
+    figures = points.figures_of(compared)
+    words = []
+    for name, figure in figures.items():
+        median = "none compared"
+        if "median" in figure:
+            median = f"median {figure['median']:.1f} %, p90 {figure['p90']:.1f} %"
+        bars = ", ".join(f"{part} <= {bar:g} %" for part, bar in points.BARS.get(name, {}).items())
+        words.append(f"{name}: {figure['compared']} of {figure['rows']} rows, {median}, {figure['wrong_verdicts']} "
+                     f"wrong verdicts" + (f" (bars: {bars}, 0)" if bars else " (no bar)"))
+    return points.bars_hold(figures), "; ".join(words)
+
+
+def run_ladder(path, sample, seed, trainer):
+    """Prints the models whose rung is another; whether the bars hold, and the closing words."""
+    channels_last = ladder.is_channels_last(path)
+    found = []
+    left_out = 0
+    print(f"{'model':44} {'pixels':>6} {'measured':>8} {'simulated':>9}  rungs off")
+    for row in ladder.read(path, sample, seed):
+        model = ladder.climb(row, trainer.run, channels_last)
+        found.append(model)
+        if model.found is None:
+            left_out += 1
+            print(f"{row['model'][:44]:44} {row['train_img_size']:>6} {row['train_batch_size']:>8} {'-':>9}  "
+                  f"left out: {model.why}", flush=True)
+        else:
+            print(f"{row['model'][:44]:44} {row['train_img_size']:>6} {row['train_batch_size']:>8} "
+                  f"{ladder.RUNGS[model.found]:>9}  {model.off or ''}", flush=True)
+    figures = ladder.figures_of(found)
+    if figures["models"] == 0:
+        return False, "no model could be compared"
+    with open(RECORDED, encoding="utf-8") as file:
+        recorded = json.load(file)
+    floor = recorded["ladder"].get(os.path.basename(path)) if sample is None else None
+    words = (f"{figures['models']} models ({left_out} left out): {figures['exact']:.1f} % the same rung, "
+             f"{figures['within_one']:.1f} % within one, {figures['above']} too high, {figures['below']} too low "
+             f"(bars: {ladder.BARS['exact']:g} %, {ladder.BARS['within_one']:g} %" +
+             (f", last recorded {floor:g} %" if floor is not None else "") + ")")
+    return ladder.bars_hold(figures, floor), words
+
+
+def run_models(trainer):
+    """Prints the table; whether every pair is within the bar, and the closing words."""
+    print(f"{'workload':10} {'peer':13} {'batch':>5} {'ours':>9} {'peer':>9} {'error':>8}")
+    worst = 0.0
+    broken = 0
+    for pair in workloads.compare(trainer.run):
+        print(f"{pair.workload:10} {pair.peer:13} {pair.batch:>5} {_mib(pair.ours):>9} {_mib(pair.theirs):>9} "
+              f"{_percent(pair.error):>8}  {pair.why}", flush=True)
+        if pair.error is None:
+            broken += 1
+        else:
+            worst = max(worst, abs(pair.error))
+    return (broken == 0 and worst <= workloads.BAR,
+            f"worst difference {worst:.2f} % (bar: {workloads.BAR:g} %), {broken} pairs without a figure")
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="accuracy", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--points", metavar="CSV", help="measured peaks")
+    what.add_argument("--ladder", metavar="CSV", help="largest batches; nhwc in its name: channels last")
+    what.add_argument("--models", action="store_true", help="our models against their peers in Python")
+    parser.add_argument("--sample", type=int, metavar="N", help="of the ladder: only N models")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="which ones (default 0)")
+    options = parser.parse_args(arguments)
+    if not frameworks():
+        print(f"accuracy: {NO_FRAMEWORKS}", file=sys.stderr)
+        return 2
+    # bazel run starts programs elsewhere.
+    given = options.points or options.ladder
+    path = given and os.path.join(os.environ.get("BUILD_WORKING_DIRECTORY", ""), given)
+    if path and not os.path.isfile(path):
+        print(f"accuracy: there is no file {path}", file=sys.stderr)
+        return 2
+    with simulated.Trainer(frameworks()) as trainer:
+        if options.points:
+            hold, words = run_points(path, trainer)
+        elif options.ladder:
+            hold, words = run_ladder(path, options.sample, options.seed, trainer)
+        else:
+            hold, words = run_models(trainer)
+    print(f"accuracy (simulated against measured): {words}: {'the bars hold' if hold else 'the bars DO NOT hold'}")
+    return 0 if hold else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,106 @@
+"""Peaks of training runs that were measured on real cards, against the same runs on simulated ones."""
+
+import csv
+import dataclasses
+import re
+import statistics
+
+from tests.accuracy import models
+
+# Of a campaign: the CUDA version of its driver, and when gradients were cleared where a row does not say.
+# The unrecorded rows agree with 1 (after forward) and with no other.
+_DRIVERS = {"2024": "12.1", "2025": "12.4"}
+_UNRECORDED_ZERO_GRAD = 1
+# Names of the rows -> catalogue ids; others become custom cards.
+_CARDS = {"RTX 3060": "rtx3060", "RTX 4060": "rtx4060", "A100-SXM4-40GB": "a100-40"}
+# The length of the sequences is not recorded: up to 128 tokens.
+_LENGTH = 128
+
+# Bars: CNNs that did not run out of memory, |error| in percent.
+BARS = {"2025": {"median": 2.0, "p90": 6.0}, "2024": {"median": 5.0}}
+
+
+@dataclasses.dataclass
+class Point:
+    row: dict
+    result: dict
+
+    @property
+    def year(self):
+        return self.row["campaign"][:4]
+
+    @property
+    def is_cnn(self):
+        return not models.is_transformer(self.row["model"])
+
+    @property
+    def ran_out(self):
+        """Whether the real run ended out of memory."""
+        return self.row["real_oom"] == "true"
+
+    @property
+    def verdict_is_right(self):
+        return "failed" not in self.result and self.ran_out == ("out_of_memory" in self.result)
+
+    @property
+    def error(self):
+        """Of the reserved peak, in percent; None where there is nothing to compare."""
+        if self.ran_out or "reserved" not in self.result:
+            return None
+        measured = int(self.row["nvml_peak_bytes"])
+        return 100 * (self.result["reserved"] / measured - 1)
+
+
+def read(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def job_of(row):
+    transformer = models.is_transformer(row["model"])
+    job = {
+        "card": f"{_CARDS.get(row['gpu'], 'custom')}:memory={row['total_gpu_bytes']}",
+        "driver": _DRIVERS[row["campaign"][:4]],
+        "library": "transformers" if transformer else "torchvision",
+        "model": row["model"],
+        "optimizer": row["optimizer"],
+        "batch": int(row["batch"]),
+        "steps": int(row["iterations"].split()[0]),
+        "zero_grad": int(row["zero_grad_mode"] or _UNRECORDED_ZERO_GRAD),
+    }
+    if transformer:
+        return {**job, "length": _LENGTH}
+    return {**job, "image": int(re.match(r"\d+", row["input"])[0]), "classes": int(row["num_classes"])}
+
+
+def percentile(values, part):
+    """The value below or at which `part` of the values lie, between two of them by a straight line."""
+    ordered = sorted(values)
+    at = (len(ordered) - 1) * part
+    low = int(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
+
+
+def figures_of(points):
+    """{year: figures} of the CNNs, and of the transformers under "transformers"."""
+    figures = {}
+    for name in ["2025", "2024", "transformers"]:
+        group = [point for point in points if (point.year == name and point.is_cnn) or
+                 (name == "transformers" and not point.is_cnn)]
+        errors = [abs(point.error) for point in group if point.error is not None]
+        if not group:
+            continue
+        figures[name] = {"rows": len(group), "compared": len(errors),
+                         "wrong_verdicts": sum(not point.verdict_is_right for point in group)}
+        if errors:
+            figures[name]["median"] = statistics.median(errors)
+            figures[name]["p90"] = percentile(errors, 0.9)
+    return figures
+
+
+def bars_hold(figures):
+    """Whether every campaign that has a bar and rows keeps it; all verdicts have to be right."""
+    return all(figures[name]["wrong_verdicts"] == 0 and
+               all(figures[name].get(part, float("inf")) <= bar for part, bar in bars.items())
+               for name, bars in BARS.items() if name in figures)

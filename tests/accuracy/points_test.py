@@ -1,0 +1,74 @@
+"""How rows of measured peaks become training steps, and how the figures are made."""
+
+import unittest
+
+from tests.accuracy import points
+
+ROW = {"model": "MnasNet", "optimizer": "AdamW", "batch": "200", "input": "86x86x3", "gpu": "RTX 3060",
+       "total_gpu_bytes": "12622168064", "nvml_peak_bytes": "1000", "real_oom": "false", "zero_grad_mode": "",
+       "num_classes": "10", "iterations": "2 (target_iteration)", "campaign": "2025-05 anova"}
+
+
+def point(result, **fields):
+    return points.Point({**ROW, **fields}, result)
+
+
+class PointsTest(unittest.TestCase):
+    def test_job_has_the_rows_card_and_steps(self):
+        job = points.job_of(ROW)
+        self.assertEqual(job["card"], "rtx3060:memory=12622168064")
+        self.assertEqual((job["batch"], job["image"], job["classes"], job["steps"]), (200, 86, 10, 2))
+        self.assertEqual(job["library"], "torchvision")
+
+    def test_gradients_not_recorded_are_cleared_after_forward(self):
+        self.assertEqual(points.job_of(ROW)["zero_grad"], 1)
+        self.assertEqual(points.job_of({**ROW, "zero_grad_mode": "0"})["zero_grad"], 0)
+
+    def test_hub_names_are_transformers_without_a_bar(self):
+        job = points.job_of({**ROW, "model": "distilbert/distilgpt2", "num_classes": ""})
+        self.assertEqual((job["library"], job["length"]), ("transformers", 128))
+        self.assertFalse(point({}, model="T5-small").is_cnn)
+
+    def test_card_unknown_to_the_table_is_a_custom_one(self):
+        self.assertEqual(points.job_of({**ROW, "gpu": "RTX 9999"})["card"], "custom:memory=12622168064")
+
+    def test_error_is_signed_percent_of_the_measured_peak(self):
+        self.assertAlmostEqual(point({"reserved": 1100}).error, 10)
+        self.assertAlmostEqual(point({"reserved": 900}).error, -10)
+
+    def test_run_out_of_memory_is_a_verdict_and_no_error(self):
+        real = point({"reserved": 1100, "out_of_memory": True}, real_oom="true")
+        self.assertTrue(real.verdict_is_right)
+        self.assertIsNone(real.error)
+        self.assertFalse(point({"reserved": 1100, "out_of_memory": True}).verdict_is_right)
+        self.assertFalse(point({"reserved": 1100}, real_oom="true").verdict_is_right)
+
+    def test_run_that_failed_has_no_verdict(self):
+        self.assertFalse(point({"failed": "RuntimeError"}).verdict_is_right)
+
+    def test_p90_lies_between_two_values(self):
+        self.assertAlmostEqual(points.percentile([0, 10], 0.9), 9)
+        self.assertAlmostEqual(points.percentile([3], 0.9), 3)
+
+    def test_bars_of_2025_are_median_p90_and_verdicts(self):
+        good = {"median": 1.9, "p90": 5.9, "wrong_verdicts": 0}
+        self.assertTrue(points.bars_hold({"2025": good}))
+        for part, value in [("median", 2.1), ("p90", 6.1), ("wrong_verdicts", 1)]:
+            self.assertFalse(points.bars_hold({"2025": {**good, part: value}}), part)
+
+    def test_bar_of_2024_is_the_median(self):
+        self.assertTrue(points.bars_hold({"2024": {"median": 4.9, "p90": 30, "wrong_verdicts": 0}}))
+        self.assertFalse(points.bars_hold({"2024": {"median": 5.1, "p90": 6, "wrong_verdicts": 0}}))
+
+    def test_transformers_have_no_bar(self):
+        self.assertTrue(points.bars_hold({"transformers": {"median": 50, "wrong_verdicts": 9}}))
+
+    def test_figures_are_of_what_did_not_run_out(self):
+        figures = points.figures_of([point({"reserved": 1100}), point({"reserved": 1020}),
+                                     point({"reserved": 9, "out_of_memory": True}, real_oom="true")])
+        self.assertEqual((figures["2025"]["rows"], figures["2025"]["compared"]), (3, 2))
+        self.assertAlmostEqual(figures["2025"]["median"], 6)
+
+
+if __name__ == "__main__":
+    unittest.main()

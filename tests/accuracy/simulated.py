@@ -1,0 +1,54 @@
+"""Starts programs on simulated cards; training.py among them, which is asked for training steps."""
+
+import json
+import os
+import subprocess
+import sys
+
+LIBRARY = os.path.abspath("autobatch/simcuda/libsimcuda.so")
+
+
+def environment(card=None, driver=None):
+    """What makes a program see the card; without one, it says itself which one it wants."""
+    clean = {name: value for name, value in os.environ.items()
+             if not name.startswith(("AUTOBATCH_", "CUDA_", "PYTORCH_", "TORCH"))}
+    if card is not None:
+        clean.update(AUTOBATCH_SIM_DEVICES=card, AUTOBATCH_SIM_DRIVER=driver)
+    return {**clean, "LD_PRELOAD": LIBRARY, "AUTOBATCH_SIM_NODE": "accuracy", "OMP_NUM_THREADS": "1",
+            "TRANSFORMERS_VERBOSITY": "error"}
+
+
+class Trainer:
+    """The training program, started when it is first asked. Jobs run one after the other."""
+
+    def __init__(self, frameworks):
+        """`frameworks`: the PYTHONPATH of torch and its companions."""
+        self._frameworks = frameworks
+        self._process = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._process is not None:
+            self._process.stdin.close()
+            self._process.wait()
+
+    def _start(self):
+        path = os.pathsep.join([os.getcwd(), self._frameworks])
+        # Attention was not fused in the timm of the measured rows; nothing is fetched from a hub.
+        own = {"PYTHONPATH": path, "TIMM_FUSED_ATTN": "0", "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.accuracy.training"], text=True, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, env={**environment(), **own})
+
+    def run(self, job):
+        """What training.py says of the job."""
+        if self._process is None:
+            self._start()
+        self._process.stdin.write(json.dumps(job) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("the training program ended; its last words are above")
+        return json.loads(line)
