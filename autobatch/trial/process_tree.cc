@@ -37,7 +37,7 @@ struct KilobyteField {
   absl::string_view key;
   int64_t* bytes;
 };
-void ReadKilobytes(const std::string& path, std::vector<KilobyteField> fields) {
+void ReadKilobytes(const std::string& path, const std::vector<KilobyteField>& fields) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     const std::vector<absl::string_view> words =
