@@ -78,8 +78,12 @@ def _cuda_include(rctx, torch):
         tried.append(_below(nvidia, "cu13", "include"))
     tried.append(rctx.path((rctx.os.environ.get("CUDA_HOME", "") or "/usr/local/cuda") + "/include"))
     for folder in tried:
-        if folder.get_child("cuda_runtime_api.h").exists:
-            return folder
+        if not folder.get_child("cuda_runtime_api.h").exists:
+            continue
+        if not _below(folder, "crt", "host_defines.h").exists:
+            fail("CUDA's headers in %s are not whole: crt/host_defines.h is missing." % folder +
+                 " Since CUDA 13 it has a wheel of its own: pip install nvidia-cuda-crt.")
+        return folder
     fail("LibTorch is in %s, but CUDA's headers are not beside it. Looked for cuda_runtime_api.h in: %s." %
          (torch, ", ".join([str(folder) for folder in tried])) +
          " Install the CUDA toolkit and set CUDA_HOME to it.")

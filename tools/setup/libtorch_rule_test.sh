@@ -19,10 +19,11 @@ make_libtorch() {
   root=$(mktemp -d "$TEST_TMPDIR/libtorch.XXXX")
   torch=$root/torch
   mkdir -p "$torch"/lib "$torch"/include/{torch/headeronly,torch/csrc/api/include/torch,c10/cuda} \
-    "$root"/nvidia/{cu13,nccl}/include
+    "$root"/nvidia/{cu13/include/crt,nccl/include}
   touch "$torch"/lib/{libtorch,libtorch_cpu,libc10_cuda,libtorch_cuda}.so \
     "$torch"/include/{torch/script.h,torch/csrc/api/include/torch/torch.h,c10/cuda/CUDACachingAllocator.h} \
-    "$root"/nvidia/cu13/include/cuda_runtime_api.h "$root"/nvidia/nccl/include/nccl.h
+    "$root"/nvidia/cu13/include/cuda_runtime_api.h \
+    "$root"/nvidia/cu13/include/crt/host_defines.h "$root"/nvidia/nccl/include/nccl.h
   printf '#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR 11\n' >"$torch/include/torch/headeronly/version.h"
   elf '\x3e' St7__cxx1112basic_string
 }
@@ -69,6 +70,11 @@ query "$TEST_TMPDIR/nothing"
 expect NoFolder_Refused "LibTorch is not in $TEST_TMPDIR/nothing (LIBTORCH_DIR=$TEST_TMPDIR/nothing)"
 query ''
 expect NotInstalled_NamesBazelw 'Run ./bazelw once to install it'
+
+make_libtorch
+rm -r "$root/nvidia/cu13/include/crt"
+query "$root"
+expect NoCrtHeaders_NamesTheWheel 'nvidia-cuda-crt'
 
 make_libtorch
 rm "$torch/lib/libtorch_cuda.so"
