@@ -26,7 +26,10 @@
 #include "autobatch/base/files.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/base/units.h"
+#include "autobatch/simcuda/card.h"
+#include "autobatch/simcuda/catalogue.h"
 #include "autobatch/simcuda/configuration.h"
+#include "tools/preload.h"
 
 namespace autobatch {
 namespace {
@@ -41,6 +44,7 @@ constexpr absl::string_view kHelp =
     R"(Runs a program on simulated CUDA devices and says how much memory it took.
 
   simcuda --device LIST [OPTION…] -- COMMAND…
+  simcuda --list
 
   simcuda --device rtx4090 -- python train.py
   simcuda --device rtx3090:used=2GiB,a100-80 -- torchrun --nproc-per-node=2 train.py
@@ -49,6 +53,7 @@ constexpr absl::string_view kHelp =
   --driver VERSION    the newest CUDA version that the driver knows, such as 12.4 (default: the program's)
   --faults LIST       faults on demand, such as oom_at=17 or spill=1
   --calibration FILE  measured parts of the memory model
+  --list              the cards there are
   --help              this text
 
 The program's own output and exit status are passed on. Its framework is the stock CUDA build; no kernel
@@ -63,6 +68,7 @@ struct Options {
   std::string calibration;
   std::vector<std::string> command;
   bool help = false;
+  bool list = false;
 };
 
 absl::StatusOr<Options> Parse(const std::vector<std::string>& arguments) {
@@ -84,6 +90,10 @@ absl::StatusOr<Options> Parse(const std::vector<std::string>& arguments) {
     }
     const std::pair<std::string, std::string> parts =
         absl::StrSplit(arguments[i], absl::MaxSplits('=', 1));
+    if (arguments[i] == "--list") {
+      options.list = true;
+      return options;
+    }
     bool known = false;
     for (const auto& [name, value] : names) {
       if (parts.first != name) continue;
@@ -243,6 +253,17 @@ std::string Summary(const RunFolder& folder) {
          "none.\n";
 }
 
+std::string CardTable() {
+  std::string table =
+      absl::StrFormat("%-14s %-40s %10s %5s %4s\n", "card", "name", "memory", "sm", "SMs");
+  for (const simcuda::Card& card : simcuda::Catalogue()) {
+    absl::StrAppendFormat(&table, "%-14s %-40s %10s %5s %4d\n", card.id, card.name,
+                          FormatBytes(static_cast<int64_t>(card.total)),
+                          absl::StrCat(card.major, ".", card.minor), card.multiprocessors);
+  }
+  return table;
+}
+
 int Main(const std::vector<std::string>& arguments) {
   const auto complain = [](const absl::Status& status, int exit_status) {
     std::fprintf(stderr, "simcuda: %s\n", std::string(status.message()).c_str());
@@ -250,8 +271,9 @@ int Main(const std::vector<std::string>& arguments) {
   };
   const absl::StatusOr<Options> options = Parse(arguments);
   if (!options.ok()) return complain(options.status(), kUsage);
-  if (options->help) {
-    return WriteAll(STDOUT_FILENO, kHelp, "stdout").ok() ? 0 : 1;
+  if (options->help || options->list) {
+    const std::string text = options->help ? std::string(kHelp) : CardTable();
+    return WriteAll(STDOUT_FILENO, text, "stdout").ok() ? 0 : 1;
   }
   // `bazel run` starts programs elsewhere; the command is the user's, and so is its folder.
   const char* const directory = std::getenv("BUILD_WORKING_DIRECTORY");
@@ -259,6 +281,9 @@ int Main(const std::vector<std::string>& arguments) {
     return complain(absl::InternalError(absl::StrCat(directory, ": ", std::strerror(errno))),
                     kCannotRun);
   }
+  const absl::StatusOr<std::string> warning = CheckPreload(options->command.front());
+  if (!warning.ok()) return complain(warning.status(), kUsage);
+  if (!warning->empty()) std::fprintf(stderr, "simcuda: %s\n", warning->c_str());
   const absl::StatusOr<std::string> library = FindLibrary();
   if (!library.ok()) return complain(library.status(), kCannotRun);
   const auto folder = RunFolder::Make(*library);

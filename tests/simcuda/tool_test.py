@@ -50,6 +50,14 @@ class ToolTest(unittest.TestCase):
             self.assertIn(answer, run.stderr)
         self.assertEqual(simcuda("--device", "t4", "--", "/no/such/program").returncode, 127)
 
+    def test_the_cards_are_listed(self):
+        run = simcuda("--list")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        rows = run.stdout.splitlines()
+        self.assertEqual(len(rows), 42)
+        self.assertEqual(next(row for row in rows if row.startswith("rtx4090 ")).split(),
+                         ["rtx4090", "NVIDIA", "GeForce", "RTX", "4090", "23.64", "GiB", "8.9", "128"])
+
 
 if __name__ == "__main__":
     unittest.main()
