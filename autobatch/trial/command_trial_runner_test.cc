@@ -339,6 +339,11 @@ TEST_F(CommandTrialRunnerTest, Observer_IsPreloadedFirstWithTheBudgetAndBelieved
       OnGpu(Options({"python3", "-c", Observed("300 << 20", "2"), "{batch}"}));
   options.observer = "/nonexistent/libobserver.so";
   options.environment = {{"LD_PRELOAD", "/nonexistent/other.so"}};
+  // The driver answers before the command starts, and no more.
+  options.read_device_memory = [asked = 0]() mutable -> absl::StatusOr<MemoryInfo> {
+    if (++asked > 1) return absl::UnavailableError("lost");
+    return MemoryInfo{.free_bytes = 600 * kMiB};
+  };
   const Observation seen =
       Run(*NewCommandTrialRunner(options), {.batch = 4, .reserve_bytes = 100 * kMiB});
   ASSERT_TRUE(seen.ok()) << seen.failure->message;

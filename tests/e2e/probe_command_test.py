@@ -45,7 +45,7 @@ size = ctypes.c_size_t((512 << 20) + (int(sys.argv[1]) << 24))
 status = cuda.cudaMalloc(ctypes.byref(address), size)
 if status:
     sys.exit("cudaMalloc says %d" % status)
-for _ in range(10 ** 6):
+for _ in range(10 ** 7):
     pass
 """
 
