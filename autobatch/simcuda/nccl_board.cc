@@ -39,9 +39,8 @@ struct Board::Rank {
   std::atomic<uint64_t> start_time;
   // Last once joined.
   std::atomic<bool> joined;
-  // Numbers of the last turns given, and done with.
+  // Number of the last turn.
   std::atomic<uint64_t> given;
-  std::atomic<uint64_t> used;
   // Of the last two turns.
   char labels[2][kMostLabel];
   size_t label_sizes[2];
@@ -168,26 +167,22 @@ bool Board::WaitForAll() {
 bool Board::Exchange(const Turn& own, const std::function<void(const std::vector<Turn>&)>& use) {
   const uint64_t turn = ++turn_;
   const size_t place = turn % 2;
-  const auto all = [this](auto&& reached) {
-    for (int i = 0; i < ranks_; ++i) {
-      if (!reached(RankAt(i))) return false;
-    }
-    return true;
-  };
-  // The place still holds the turn before the last.
-  const auto is_free = [&](const Rank& rank) { return rank.used + 2 >= turn; };
-  if (!WaitUntil([&] { return all(is_free); })) return false;
-
   Rank& self = RankAt(rank_);
+  // Nobody reads what the place holds of the turn before the last: all have given the last one
+  // since.
   self.label_sizes[place] = std::min(own.label.size(), kMostLabel);
   std::memcpy(self.labels[place], own.label.data(), self.label_sizes[place]);
   self.sizes[place] = own.bytes.size() > kMost ? 0 : own.bytes.size();
   std::memcpy(TurnBytes(rank_, turn), own.bytes.data(), self.sizes[place]);
   self.given = turn;
   Wake();
-  if (!WaitUntil([&] { return all([&](const Rank& rank) { return rank.given >= turn; }); })) {
-    return false;
-  }
+  const bool all_gave = WaitUntil([&] {
+    for (int i = 0; i < ranks_; ++i) {
+      if (RankAt(i).given < turn) return false;
+    }
+    return true;
+  });
+  if (!all_gave) return false;
   std::vector<Turn> turns;
   for (int i = 0; i < ranks_; ++i) {
     const Rank& rank = RankAt(i);
@@ -195,8 +190,6 @@ bool Board::Exchange(const Turn& own, const std::function<void(const std::vector
                      .bytes = {TurnBytes(i, turn), rank.sizes[place]}});
   }
   use(turns);
-  self.used = turn;
-  Wake();
   return true;
 }
 

@@ -52,23 +52,26 @@ TEST(Board, ProcessesThatTakeManyTurns_SeeWhatAllGave) {
   Board::Forget(*address);
 }
 
+// Sends numbers to the other rank and takes its own, all at once.
+void SwapNumbers(const BoardAddress& address, int rank) {
+  constexpr int kCount = 500;
+  const auto board = Board::Join(address, 2, rank);
+  std::vector<Board::Message> messages;
+  for (int i = 0; i < kCount; ++i) {
+    const std::string number = std::to_string(1000 * rank + i);
+    messages.push_back({.peer = 1 - rank, .is_send = true, .bytes = Text(number)});
+    messages.push_back({.peer = 1 - rank, .is_send = false, .bytes = {}});
+  }
+  ASSERT_TRUE(board->Transfer(messages));
+  for (int i = 0; i < kCount; ++i) {
+    ASSERT_EQ(messages[2 * i + 1].bytes, Text(std::to_string(1000 * (1 - rank) + i)));
+  }
+}
+
 TEST(Board, MessagesBothWays_ArriveInOrder) {
   const auto address = Board::Make();
-  std::thread other([&address] {
-    const auto board = Board::Join(*address, 2, 1);
-    std::vector<Board::Message> messages = {{.peer = 0, .is_send = true, .bytes = Text("x")},
-                                            {.peer = 0, .is_send = false, .bytes = {}},
-                                            {.peer = 0, .is_send = false, .bytes = {}}};
-    board->Transfer(messages);
-    EXPECT_EQ(messages[1].bytes, Text("first"));
-    EXPECT_EQ(messages[2].bytes, Text("second"));
-  });
-  const auto board = Board::Join(*address, 2, 0);
-  std::vector<Board::Message> messages = {{.peer = 1, .is_send = true, .bytes = Text("first")},
-                                          {.peer = 1, .is_send = true, .bytes = Text("second")},
-                                          {.peer = 1, .is_send = false, .bytes = {}}};
-  EXPECT_TRUE(board->Transfer(messages));
-  EXPECT_EQ(messages[2].bytes, Text("x"));
+  std::thread other([&address] { SwapNumbers(*address, 1); });
+  SwapNumbers(*address, 0);
   other.join();
 }
 
