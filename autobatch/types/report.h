@@ -135,8 +135,8 @@ struct NodeReport {
   int64_t exit_code = 0;
 };
 BOOST_DESCRIBE_STRUCT(NodeReport, (),
-                      (schema, host, workload, devices, world_size, accumulation, minimum_batch, minimum_device,
-                       minimum_without_it, simulated, warnings, exit_code))
+                      (schema, host, workload, devices, world_size, accumulation, minimum_batch,
+                       minimum_device, minimum_without_it, simulated, warnings, exit_code))
 
 }  // namespace autobatch
 
