@@ -80,9 +80,10 @@ def _cuda_include(rctx, torch):
     for folder in tried:
         if not folder.get_child("cuda_runtime_api.h").exists:
             continue
-        if not _below(folder, "crt", "host_defines.h").exists:
-            fail("CUDA's headers in %s are not whole: crt/host_defines.h is missing." % folder +
-                 " Since CUDA 13 it has a wheel of its own: pip install nvidia-cuda-crt.")
+        for header, wheel in [("crt/host_defines.h", "crt"), ("nv/target", "cccl")]:
+            if not _below(folder, *header.split("/")).exists:
+                fail("CUDA's headers in %s are not whole: %s is missing." % (folder, header) +
+                     " It has a wheel of its own: pip install nvidia-cuda-%s." % wheel)
         return folder
     fail("LibTorch is in %s, but CUDA's headers are not beside it. Looked for cuda_runtime_api.h in: %s." %
          (torch, ", ".join([str(folder) for folder in tried])) +

@@ -17,6 +17,7 @@ readonly LIBTORCH_KEY_FILES=(
   torch/lib/libtorch_cuda.so
   nvidia/cu13/include/crt/host_defines.h
   nvidia/cu13/include/cuda_runtime_api.h
+  nvidia/cu13/include/nv/target
   nvidia/cu13/lib/libcudart.so.13
   nvidia/cudnn/lib/libcudnn.so.9
   nvidia/nccl/include/nccl.h

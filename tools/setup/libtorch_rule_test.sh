@@ -19,11 +19,11 @@ make_libtorch() {
   root=$(mktemp -d "$TEST_TMPDIR/libtorch.XXXX")
   torch=$root/torch
   mkdir -p "$torch"/lib "$torch"/include/{torch/headeronly,torch/csrc/api/include/torch,c10/cuda} \
-    "$root"/nvidia/{cu13/include/crt,nccl/include}
+    "$root"/nvidia/{cu13/include/{crt,nv},nccl/include}
   touch "$torch"/lib/{libtorch,libtorch_cpu,libc10_cuda,libtorch_cuda}.so \
     "$torch"/include/{torch/script.h,torch/csrc/api/include/torch/torch.h,c10/cuda/CUDACachingAllocator.h} \
     "$root"/nvidia/cu13/include/cuda_runtime_api.h \
-    "$root"/nvidia/cu13/include/crt/host_defines.h "$root"/nvidia/nccl/include/nccl.h
+    "$root"/nvidia/cu13/include/{crt/host_defines.h,nv/target} "$root"/nvidia/nccl/include/nccl.h
   printf '#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR 11\n' >"$torch/include/torch/headeronly/version.h"
   elf '\x3e' St7__cxx1112basic_string
 }
@@ -75,6 +75,10 @@ make_libtorch
 rm -r "$root/nvidia/cu13/include/crt"
 query "$root"
 expect NoCrtHeaders_NamesTheWheel 'nvidia-cuda-crt'
+make_libtorch
+rm -r "$root/nvidia/cu13/include/nv"
+query "$root"
+expect NoCcclHeaders_NamesTheWheel 'nvidia-cuda-cccl'
 
 make_libtorch
 rm "$torch/lib/libtorch_cuda.so"
