@@ -18,8 +18,8 @@ std::vector<char> Bytes(std::vector<T> values) {
 }
 
 template <typename T>
-std::vector<char> Reduced(ncclRedOp_t operation, ncclDataType_t type, std::vector<T> a,
-                          std::vector<T> b) {
+std::vector<char> Reduced(ncclRedOp_t operation, ncclDataType_t type, const std::vector<T>& a,
+                          const std::vector<T>& b) {
   std::vector<char> into = Bytes(a);
   Reduce(operation, type, into, Bytes(b));
   return into;

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 using Environment = std::map<std::string, std::string>;
 
-EnvironmentLookup In(Environment environment) {
+EnvironmentLookup In(const Environment& environment) {
   return [environment](const std::string& name) -> std::optional<std::string> {
     const auto found = environment.find(name);
     if (found == environment.end()) return std::nullopt;

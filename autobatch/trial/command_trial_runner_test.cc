@@ -16,7 +16,6 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr SteadyTime kNever = SteadyTime::max();
 constexpr int64_t kMiB = int64_t{1} << 20;

@@ -16,7 +16,7 @@ TEST(MemoryWatchTest, Peak_IsTheGreatestReading) {
 
 TEST(MemoryWatchTest, RunThatLevelsOff_IsSettled) {
   MemoryWatch watch;
-  for (int i = 1; i <= 100; ++i) watch.Add(absl::Seconds(i), 1000 * std::min(i, 80));
+  for (int i = 1; i <= 100; ++i) watch.Add(absl::Seconds(i), int64_t{1000} * std::min(i, 80));
   EXPECT_FALSE(watch.StillGrew());
 }
 
@@ -36,7 +36,7 @@ TEST(MemoryWatchTest, ManySmallRises_AddUp) {
 
 TEST(MemoryWatchTest, ShortRun_CannotTell) {
   MemoryWatch watch;
-  for (int i = 1; i <= 10; ++i) watch.Add(absl::Seconds(i), 1000 * i);
+  for (int i = 1; i <= 10; ++i) watch.Add(absl::Seconds(i), int64_t{1000} * i);
   EXPECT_FALSE(watch.StillGrew());
 }
 
