@@ -77,7 +77,7 @@ void NodeProbe::RunDevice(size_t index) {
     while (spec_.parallel > 0 && running_ >= spec_.parallel) changed_.wait(mutex_);
     ++running_;
   }
-  const std::unique_ptr<TrialRunner> runner =
+  std::unique_ptr<TrialRunner> runner =
       parts_.make_runner(devices_[index], WorkloadFor(spec_, devices_[index]));
   {
     MutexLock lock(mutex_);
@@ -93,8 +93,12 @@ void NodeProbe::RunDevice(size_t index) {
     MutexLock one_at_a_time(observing_);
     parts_.observer->OnDevice(index, result);
   }
+  {
+    MutexLock lock(mutex_);
+    runners_[index] = nullptr;
+  }
+  runner.reset();  // Its processes are gone before another device takes the place.
   MutexLock lock(mutex_);
-  runners_[index] = nullptr;
   results_[index] = std::move(result);
   --running_;
   changed_.notify_all();

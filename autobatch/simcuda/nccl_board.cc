@@ -60,16 +60,20 @@ Board::Channel& Board::ChannelAt(int from, int to) const {
   return reinterpret_cast<Channel*>(channels)[from * ranks_ + to];
 }
 
-char* Board::TurnBytes(int rank, uint64_t turn) const {
+size_t Board::TurnOffset(int rank, uint64_t turn) const {
   const auto ranks = static_cast<size_t>(ranks_);
   const size_t begin =
       kPage + RoundUp(ranks * sizeof(Rank)) + RoundUp(ranks * ranks * sizeof(Channel));
-  return base_ + begin + (static_cast<size_t>(rank) * 2 + turn % 2) * kMost;
+  return begin + (static_cast<size_t>(rank) * 2 + turn % 2) * kMost;
 }
 
-char* Board::ChannelBytes(int from, int to) const {
-  return TurnBytes(ranks_, 0) + static_cast<size_t>(from * ranks_ + to) * kMost;
+size_t Board::ChannelOffset(int from, int to) const {
+  return TurnOffset(ranks_, 0) + static_cast<size_t>(from * ranks_ + to) * kMost;
 }
+
+char* Board::TurnBytes(int rank, uint64_t turn) const { return base_ + TurnOffset(rank, turn); }
+
+char* Board::ChannelBytes(int from, int to) const { return base_ + ChannelOffset(from, to); }
 
 std::optional<BoardAddress> Board::Make() {
   BoardAddress address = {.pid = getpid()};
@@ -96,7 +100,7 @@ std::unique_ptr<Board> Board::Join(const BoardAddress& address, int ranks, int r
   if (fd < 0) return nullptr;
   uint64_t secret = 0;
   std::unique_ptr<Board> board(new Board(ranks, rank));
-  board->size_ = static_cast<size_t>(board->ChannelBytes(ranks, 0) - board->base_);
+  board->size_ = board->ChannelOffset(ranks, 0);
   // All of them make it as long, and only pages that were written take memory.
   const bool usable = pread(fd, &secret, sizeof(secret), 0) == sizeof(secret) &&
                       secret == address.secret &&
@@ -171,9 +175,9 @@ bool Board::Exchange(const Turn& own, const std::function<void(const std::vector
   // Nobody reads what the place holds of the turn before the last: all have given the last one
   // since.
   self.label_sizes[place] = std::min(own.label.size(), kMostLabel);
-  std::memcpy(self.labels[place], own.label.data(), self.label_sizes[place]);
+  std::copy_n(own.label.data(), self.label_sizes[place], self.labels[place]);
   self.sizes[place] = own.bytes.size() > kMost ? 0 : own.bytes.size();
-  std::memcpy(TurnBytes(rank_, turn), own.bytes.data(), self.sizes[place]);
+  std::copy_n(own.bytes.data(), self.sizes[place], TurnBytes(rank_, turn));
   self.given = turn;
   Wake();
   const bool all_gave = WaitUntil([&] {
@@ -201,7 +205,7 @@ bool Board::Advance(Message& message) {
   if (message.is_send) {
     if (channel.sent != channel.received) return false;
     channel.size = message.bytes.size() > kMost ? 0 : message.bytes.size();
-    std::memcpy(ChannelBytes(from, to), message.bytes.data(), channel.size);
+    std::copy_n(message.bytes.data(), channel.size, ChannelBytes(from, to));
     ++channel.sent;
   } else {
     if (channel.sent == channel.received) return false;

@@ -83,6 +83,8 @@ class Board {
 
   Rank& RankAt(int rank) const;
   Channel& ChannelAt(int from, int to) const;
+  size_t TurnOffset(int rank, uint64_t turn) const;
+  size_t ChannelOffset(int from, int to) const;
   char* TurnBytes(int rank, uint64_t turn) const;
   char* ChannelBytes(int from, int to) const;
   bool WaitUntil(const std::function<bool()>& met);

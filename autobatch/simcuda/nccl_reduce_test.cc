@@ -99,7 +99,7 @@ TEST(Divide, OfLargeIntegers_IsExact) {
 TEST(BytesOf, EachType_IsItsSize) {
   EXPECT_EQ(BytesOf(ncclBfloat16), 2u);
   EXPECT_EQ(BytesOf(ncclUint64), 8u);
-  EXPECT_EQ(BytesOf(static_cast<ncclDataType_t>(99)), 0u);
+  EXPECT_EQ(BytesOf(ncclNumTypes), 0u);
 }
 
 }  // namespace
