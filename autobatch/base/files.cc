@@ -89,4 +89,15 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
   return status;
 }
 
+absl::Status SyncFolderOf(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) return Error(errno, "open the folder", folder);
+  const auto closer = absl::MakeCleanup([file] { close(file); });
+  // Some network file systems cannot and say so; there, nothing better is to be had.
+  if (fsync(file) != 0 && errno != EINVAL) return Error(errno, "sync the folder", folder);
+  return absl::OkStatus();
+}
+
 }  // namespace autobatch

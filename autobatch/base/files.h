@@ -21,6 +21,9 @@ absl::StatusOr<std::string> ReadFile(const std::string& path);
 // (disk full, read-only). What is no regular file (/dev/full, a pipe) is written in place.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content);
 
+// Makes a rename, a new or a removed file in the folder of `path` outlast a power cut.
+absl::Status SyncFolderOf(const std::string& path);
+
 // Writes everything to a descriptor, over short writes and interruptions; `name` is for the error.
 absl::Status WriteAll(int descriptor, absl::string_view content, absl::string_view name);
 

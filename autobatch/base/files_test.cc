@@ -53,6 +53,13 @@ TEST(WriteFileAtomicallyTest, ParentIsAFile_NamesThePathAndKeepsTheOldOne) {
   EXPECT_EQ(*ReadFile(folder + "/plain"), "kept");
 }
 
+TEST(SyncFolderOfTest, FolderThatIsNotThere_IsNamed) {
+  const std::string folder = Folder("sync");
+  EXPECT_THAT(std::string(SyncFolderOf(folder + "/a").message()), HasSubstr(folder));
+  ASSERT_TRUE(WriteFileAtomically(folder + "/a", "text").ok());
+  EXPECT_TRUE(SyncFolderOf(folder + "/a").ok());
+}
+
 TEST(ReadFileTest, PipeWithoutWriter_IsEmptyAndNotWaitedFor) {
   const std::string folder = Folder("pipe");
   std::filesystem::create_directories(folder);

@@ -1,0 +1,52 @@
+#include "orchestrator/service/sealed_file.h"
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "autobatch/base/files.h"
+#include "autobatch/base/status_macros.h"
+
+namespace autobatch {
+namespace {
+
+constexpr absl::string_view kFormat = "autobatch.sealed.v1";
+
+}  // namespace
+
+absl::Status SealedFile::Write(absl::string_view content) const {
+  AB_RETURN_IF_ERROR(WriteFileAtomically(
+      path_, absl::StrCat(kFormat, " ", content.size(), " ", seal_(content), "\n", content)));
+  return SyncFolderOf(path_);
+}
+
+absl::StatusOr<std::string> SealedFile::Read() const {
+  AB_ASSIGN_OR_RETURN(const std::string text, ReadFile(path_));
+  if (text.empty()) return Damaged("empty");
+  const size_t end = text.find('\n');
+  const absl::string_view head = absl::string_view(text).substr(0, end);
+  const std::vector<absl::string_view> words = absl::StrSplit(head, ' ');
+  if (words[0] != kFormat) {
+    return Damaged(absl::StrCat("no file of the format ", kFormat));
+  }
+  size_t length = 0;
+  if (end == std::string::npos || words.size() != 3 || !absl::SimpleAtoi(words[1], &length)) {
+    return Damaged("torn within its first line");
+  }
+  std::string content = text.substr(end + 1);
+  if (content.size() != length) {
+    return Damaged(absl::StrCat("torn: ", content.size(), " of ", length, " bytes are there"));
+  }
+  if (seal_(content) != words[2]) {
+    return Damaged("changed since it was written, or sealed with another secret");
+  }
+  return content;
+}
+
+absl::Status SealedFile::Damaged(absl::string_view how) const {
+  return absl::DataLossError(absl::StrCat(path_, " is ", how));
+}
+
+}  // namespace autobatch

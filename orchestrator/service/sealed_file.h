@@ -1,0 +1,48 @@
+#ifndef AUTOBATCH_ORCHESTRATOR_SERVICE_SEALED_FILE_H_
+#define AUTOBATCH_ORCHESTRATOR_SERVICE_SEALED_FILE_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace autobatch {
+
+// A file that is there whole and as it was written, or is named as damaged: the coordinator's
+// durable state.
+//
+//   const SealedFile file("/var/lib/job/coordinator.state", seal);
+//   AB_RETURN_IF_ERROR(file.Write(ToJson(state)));  // On the disk once it returns.
+//
+// One line says the format, the content's length in bytes and its seal; the content follows as it
+// is, so that a person can read it.
+class SealedFile {
+ public:
+  // Signs a text, by the run's secret where there is one (orchestrator/net/seal.h).
+  using Seal = std::function<std::string(absl::string_view)>;
+
+  SealedFile(std::string path, Seal seal) : path_(std::move(path)), seal_(std::move(seal)) {}
+
+  const std::string& path() const { return path_; }
+
+  // Replaces the file whole; the old one stays where that fails (disk full, read-only). Outlasts a
+  // power cut.
+  absl::Status Write(absl::string_view content) const;
+
+  // The content. NotFound: there is no file. DataLoss: it is torn, changed, sealed with another
+  // secret or no such file at all; the message says which.
+  absl::StatusOr<std::string> Read() const;
+
+ private:
+  absl::Status Damaged(absl::string_view how) const;
+
+  std::string path_;
+  Seal seal_;
+};
+
+}  // namespace autobatch
+
+#endif  // AUTOBATCH_ORCHESTRATOR_SERVICE_SEALED_FILE_H_
