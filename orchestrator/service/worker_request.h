@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "orchestrator/plan/plan_row.h"
+
 namespace autobatch {
 
 inline constexpr char kWorkerRequestSchema[] = "autobatch.worker_request.v1";
@@ -58,25 +60,32 @@ struct WorkerShare {
   // The committed record's digest: equal on all ranks that train together.
   std::string digest;
   std::string record_path;
-  // Data-parallel ranks, and this one.
+  // As the launcher counts: processes.
   int64_t world_size = 0;
   int64_t rank = 0;
-  // Samples of each micro-step of one optimizer step; some may be 0 (a step with weight 0).
-  std::vector<int64_t> micro_batches;
+  // Data-parallel ranks (replicas of the model), and the one that this process belongs to.
+  int64_t replicas = 0;
+  int64_t replica = 0;
   // Samples of all ranks in one optimizer step.
   int64_t global_batch = 0;
-  // This rank's samples / global_batch.
+  // Micro-steps of each optimizer step; the same on every rank.
+  int64_t accumulation = 0;
+  // This rank's largest micro-batch, and its micro-steps in order.
+  int64_t micro_batch = 0;
+  std::vector<MicroSteps> steps;
+  // The mean weight of a micro-step, and the weight of each where they are equal.
   double weight = 0;
   double lr_factor = 1;
-  // Optimizer steps; 0: the data set's size is not known.
-  int64_t steps_per_epoch = 0;
+  // Optimizer steps; absent: the data set's size is not known.
+  std::optional<int64_t> steps_per_epoch;
   // The job started on a batch that was stated, not agreed.
   bool fallback = false;
   bool simulated = false;
 };
 BOOST_DESCRIBE_STRUCT(WorkerShare, (),
-                      (run_id, round, digest, record_path, world_size, rank, micro_batches,
-                       global_batch, weight, lr_factor, steps_per_epoch, fallback, simulated))
+                      (run_id, round, digest, record_path, world_size, rank, replicas, replica,
+                       global_batch, accumulation, micro_batch, steps, weight, lr_factor,
+                       steps_per_epoch, fallback, simulated))
 
 // The agent's answer, one JSON line.
 struct WorkerReply {
