@@ -1,0 +1,23 @@
+#ifndef ORCHESTRATOR_DIALECT_DEVICE_COUNT_H_
+#define ORCHESTRATOR_DIALECT_DEVICE_COUNT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "orchestrator/dialect/launcher_facts.h"
+
+namespace autobatch {
+
+// Ranks that the launcher started here against the devices that this node reports. `devices` is
+// what all ranks of the node see together. FailedPrecondition: more ranks than devices, or
+// WORLD_SIZE that counts nodes where processes are due. OK otherwise.
+absl::Status CheckDeviceCount(const LauncherFacts& facts, int64_t devices);
+
+// "1 rank is started on 8 devices: 7 stay idle": fewer ranks than devices; "" otherwise.
+std::string IdleDevices(const LauncherFacts& facts, int64_t devices);
+
+}  // namespace autobatch
+
+#endif  // ORCHESTRATOR_DIALECT_DEVICE_COUNT_H_
