@@ -34,5 +34,11 @@ def autobatch_repositories():
         header = "boost/json.hpp",
         build_file = "//third_party/boost:boost.BUILD",
     )
+    system_repository(
+        name = "openssl",
+        package = "libssl-dev",
+        header = "openssl/ssl.h",
+        build_file = "//third_party/openssl:openssl.BUILD",
+    )
     libtorch_repository(name = "libtorch")
     python_frameworks_repository(name = "python_frameworks")

@@ -1,0 +1,42 @@
+#ifndef ORCHESTRATOR_NET_SIMULATED_TIMERS_H_
+#define ORCHESTRATOR_NET_SIMULATED_TIMERS_H_
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "absl/time/time.h"
+#include "orchestrator/net/timers.h"
+
+namespace autobatch {
+
+// Time that passes when a test says so. Single-threaded.
+class SimulatedTimers final : public Timers {
+ public:
+  explicit SimulatedTimers(boost::asio::io_context& io) : io_(io) {}
+
+  SteadyTime Now() const override { return now_; }
+  boost::asio::awaitable<void> WaitUntil(SteadyTime time) override;
+
+  // Runs what is ready, then lets the time pass, stopping at each timer on the way to run what it
+  // makes ready.
+  void Advance(absl::Duration by);
+
+  // Runs what is ready, jumping to the next timer whenever nothing is, until `done`. False: nothing
+  // is left that could make it true, or the next timer is later than `limit` from now.
+  bool RunUntil(const std::function<bool()>& done, absl::Duration limit = absl::Hours(24));
+
+ private:
+  struct Waiter;
+  void FireDue();
+
+  boost::asio::io_context& io_;
+  SteadyTime now_{std::chrono::hours(1)};
+  // By the time they wait for; equal times in the order of their calls.
+  std::multimap<SteadyTime, Waiter*> waiters_;
+};
+
+}  // namespace autobatch
+
+#endif  // ORCHESTRATOR_NET_SIMULATED_TIMERS_H_

@@ -1,0 +1,93 @@
+#include "orchestrator/net/task_group.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <exception>
+#include <list>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "autobatch/base/log.h"
+
+namespace autobatch {
+
+namespace asio = boost::asio;
+
+struct TaskGroup::State {
+  explicit State(asio::any_io_executor executor)
+      : executor(std::move(executor)),
+        empty(this->executor, asio::steady_timer::time_point::max()) {}
+
+  asio::any_io_executor executor;
+  // One per task; a list, since a signal cannot move.
+  std::list<asio::cancellation_signal> tasks;
+  bool cancelled = false;
+  // Waited on by Join(), cancelled when the last task ends.
+  asio::steady_timer empty;
+};
+
+namespace {
+
+void LogFailure(const std::string& name, const std::exception_ptr& failure) {
+  if (failure == nullptr) return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const boost::system::system_error& error) {
+    if (error.code() == asio::error::operation_aborted) return;
+    LogError(absl::StrCat("task '", name, "' ended: ", error.what()));
+  } catch (const std::exception& error) {
+    LogError(absl::StrCat("task '", name, "' ended: ", error.what()));
+  }
+}
+
+}  // namespace
+
+TaskGroup::TaskGroup(asio::any_io_executor executor)
+    : state_(std::make_shared<State>(std::move(executor))) {}
+
+TaskGroup::~TaskGroup() = default;
+
+void TaskGroup::Spawn(std::string name, asio::awaitable<void> task) {
+  if (state_->cancelled) return;
+  const auto place = state_->tasks.emplace(state_->tasks.end());
+  asio::co_spawn(
+      state_->executor, std::move(task),
+      asio::bind_cancellation_slot(place->slot(), [state = state_, place, name = std::move(name)](
+                                                      const std::exception_ptr& failure) {
+        LogFailure(name, failure);
+        state->tasks.erase(place);
+        if (state->tasks.empty()) state->empty.cancel();
+      }));
+}
+
+void TaskGroup::Cancel() {
+  state_->cancelled = true;
+  // A task may end, and so leave the list, while its signal is being emitted.
+  for (auto task = state_->tasks.begin(); task != state_->tasks.end();) {
+    (task++)->emit(asio::cancellation_type::terminal);
+  }
+}
+
+asio::awaitable<void> TaskGroup::Join() {
+  // The state, not the group, in case it is destroyed by whoever is woken first.
+  const std::shared_ptr<State> state = state_;
+  co_await asio::this_coro::throw_if_cancelled(false);
+  while (!state->tasks.empty()) {
+    co_await state->empty.async_wait(asio::as_tuple(asio::use_awaitable));
+    if ((co_await asio::this_coro::cancellation_state).cancelled() !=
+        asio::cancellation_type::none) {
+      co_return;
+    }
+  }
+}
+
+bool TaskGroup::cancelled() const { return state_->cancelled; }
+size_t TaskGroup::size() const { return state_->tasks.size(); }
+const asio::any_io_executor& TaskGroup::executor() const { return state_->executor; }
+
+}  // namespace autobatch
