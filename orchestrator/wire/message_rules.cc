@@ -1,0 +1,356 @@
+#include "orchestrator/wire/message_rules.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "autobatch/base/status_macros.h"
+
+namespace autobatch {
+namespace {
+
+constexpr int64_t kMaxHeartbeatMs = 3'600'000;
+constexpr size_t kShown = 40;  // bytes of a bad value that an error repeats
+
+std::string Shown(absl::string_view text) {
+  const std::string escaped = absl::CHexEscape(text.substr(0, kShown));
+  return absl::StrCat("\"", escaped, text.size() > kShown ? "…\"" : "\"");
+}
+
+absl::Status Bad(absl::string_view field, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(field, ": ", what));
+}
+
+absl::Status Number(absl::string_view field, int64_t value, int64_t low, int64_t high) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  return Bad(field, absl::StrCat(value, " is not within ", low, " to ", high));
+}
+
+absl::Status Number(absl::string_view field, const std::optional<int64_t>& value, int64_t low,
+                    int64_t high) {
+  return value.has_value() ? Number(field, *value, low, high) : absl::OkStatus();
+}
+
+bool IsNameCharacter(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+         absl::string_view("-_.:/@+#=%[]").find(c) != absl::string_view::npos;
+}
+
+absl::Status NameOrEmpty(absl::string_view field, absl::string_view name) {
+  if (name.size() > kMaxName) {
+    return Bad(field, absl::StrCat(Shown(name), " has ", name.size(), " bytes; ", kMaxName,
+                                   " are allowed"));
+  }
+  for (const char c : name) {
+    if (!IsNameCharacter(c)) {
+      return Bad(field, absl::StrCat(Shown(name), " has characters other than letters, digits and ",
+                                     "-_.:/@+#=%[]"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Name(absl::string_view field, absl::string_view name) {
+  if (name.empty()) return Bad(field, "is empty");
+  return NameOrEmpty(field, name);
+}
+
+absl::Status Text(absl::string_view field, absl::string_view text) {
+  if (text.size() > kMaxText) {
+    return Bad(field, absl::StrCat(text.size(), " bytes; ", kMaxText, " are allowed"));
+  }
+  if (PlainText(text) != text) {
+    return Bad(field, absl::StrCat(Shown(text), " has control characters"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Count(absl::string_view field, size_t count, size_t limit) {
+  if (count <= limit) return absl::OkStatus();
+  return Bad(field, absl::StrCat(count, " entries; ", limit, " are allowed"));
+}
+
+std::string Path(absl::string_view list, size_t index, absl::string_view field) {
+  return absl::StrCat(list, "[", index, "].", field);
+}
+
+absl::Status Settings(absl::string_view list, const std::vector<NamedValue>& settings) {
+  AB_RETURN_IF_ERROR(Count(list, settings.size(), kMaxSettings));
+  for (size_t i = 0; i < settings.size(); ++i) {
+    AB_RETURN_IF_ERROR(Name(Path(list, i, "name"), settings[i].name));
+    AB_RETURN_IF_ERROR(Text(Path(list, i, "value"), settings[i].value));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Names(absl::string_view list, const std::vector<std::string>& names) {
+  AB_RETURN_IF_ERROR(Count(list, names.size(), kMaxNames));
+  for (size_t i = 0; i < names.size(); ++i) {
+    AB_RETURN_IF_ERROR(Text(absl::StrCat(list, "[", i, "]"), names[i]));
+  }
+  return absl::OkStatus();
+}
+
+// What every message starts with; `first` is the least round that makes sense in it.
+template <typename T>
+absl::Status Head(const T& message, int64_t first) {
+  AB_RETURN_IF_ERROR(Name("run_id", message.run_id));
+  return Number("round", message.round, first, kMaxRound);
+}
+
+template <typename T>
+absl::Status HeadAndDigest(const T& message) {
+  AB_RETURN_IF_ERROR(Head(message, 1));
+  return Name("digest", message.digest);
+}
+
+absl::Status Hexadecimal(absl::string_view field, absl::string_view text) {
+  if (text.size() > kMaxUniqueId) {
+    return Bad(field, absl::StrCat(text.size(), " bytes; ", kMaxUniqueId, " are allowed"));
+  }
+  for (const char c : text) {
+    if (!absl::ascii_isxdigit(static_cast<unsigned char>(c))) {
+      return Bad(field, absl::StrCat(Shown(text), " is not hexadecimal"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LauncherNumbers(const LauncherFacts& facts) {
+  AB_RETURN_IF_ERROR(NameOrEmpty("launcher.launcher", facts.launcher));
+  AB_RETURN_IF_ERROR(Number("launcher.world_size", facts.world_size, 1, kMaxWorld));
+  AB_RETURN_IF_ERROR(Number("launcher.node_count", facts.node_count, 1, kMaxWorld));
+  return Number("launcher.local_world_size", facts.local_world_size, 1, kMaxWorld);
+}
+
+// Bytes of the UTF-8 character at the front of `text` that may stand in a text; 0: none.
+size_t PlainCharacter(absl::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) {
+    return first == '\n' || first == '\t' || (first >= 0x20 && first != 0x7f) ? 1 : 0;
+  }
+  const size_t size = first >= 0xf0 && first < 0xf5   ? 4
+                      : first >= 0xe0 && first < 0xf0 ? 3
+                      : first >= 0xc2 && first < 0xe0 ? 2
+                                                      : 0;
+  if (size == 0 || text.size() < size) return 0;
+  for (size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Longer than needed, surrogates, beyond Unicode; and the control characters U+0080 to U+009F.
+  if (first == 0xe0 && byte(1) < 0xa0) return 0;
+  if (first == 0xed && byte(1) >= 0xa0) return 0;
+  if (first == 0xf0 && byte(1) < 0x90) return 0;
+  if (first == 0xf4 && byte(1) >= 0x90) return 0;
+  if (first == 0xc2 && byte(1) < 0xa0) return 0;
+  return size;
+}
+
+void MakePlain(std::string& text) { text = PlainText(text); }
+
+void MakePlain(std::vector<NamedValue>& settings) {
+  for (NamedValue& setting : settings) MakePlain(setting.value);
+}
+
+// A list that was cut says so.
+void MakePlain(std::vector<std::string>& names) {
+  if (names.size() > kMaxNames) {
+    const size_t more = names.size() - (kMaxNames - 1);
+    names.resize(kMaxNames - 1);
+    names.push_back(absl::StrCat("and ", more, " more"));
+  }
+  for (std::string& name : names) MakePlain(name);
+}
+
+}  // namespace
+
+std::string PlainText(absl::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    const size_t size = PlainCharacter(text);
+    if (plain.size() + (size > 0 ? size : 1) > kMaxText) break;
+    if (size > 0) {
+      plain.append(text.data(), size);
+    } else {
+      plain += '?';
+    }
+    text.remove_prefix(size > 0 ? size : 1);
+  }
+  return plain;
+}
+
+void MakePlain(Hello& hello) {
+  for (AnnouncedDevice& device : hello.devices) MakePlain(device.name);
+  MakePlain(hello.config);
+  MakePlain(hello.versions);
+  MakePlain(hello.workload);
+}
+
+void MakePlain(Report& report) {
+  for (DeviceAnswer& device : report.devices) {
+    MakePlain(device.failure);
+    MakePlain(device.others);
+  }
+  MakePlain(report.summary);
+}
+
+void MakePlain(ReduceResult& result) { MakePlain(result.failure); }
+
+void MakePlain(Leave& leave) { MakePlain(leave.reason); }
+
+void MakePlain(Progress& progress) {
+  MakePlain(progress.missing);
+  MakePlain(progress.text);
+}
+
+void MakePlain(Abort& abort) {
+  MakePlain(abort.missing);
+  MakePlain(abort.reason);
+}
+
+void MakePlain(Refuse& refuse) { MakePlain(refuse.reason); }
+
+absl::Status Validate(const Hello& hello) {
+  AB_RETURN_IF_ERROR(Head(hello, 0));
+  AB_RETURN_IF_ERROR(Name("agent", hello.agent));
+  AB_RETURN_IF_ERROR(Name("incarnation", hello.incarnation));
+  AB_RETURN_IF_ERROR(Name("boot_id", hello.boot_id));
+  AB_RETURN_IF_ERROR(Number("node_rank", hello.node_rank, 0, kMaxWorld - 1));
+  AB_RETURN_IF_ERROR(Count("devices", hello.devices.size(), kMaxDevices));
+  for (size_t i = 0; i < hello.devices.size(); ++i) {
+    const AnnouncedDevice& device = hello.devices[i];
+    AB_RETURN_IF_ERROR(Name(Path("devices", i, "uuid"), device.uuid));
+    AB_RETURN_IF_ERROR(Text(Path("devices", i, "name"), device.name));
+    AB_RETURN_IF_ERROR(Number(Path("devices", i, "total_bytes"), device.total_bytes, 0, kMaxBytes));
+  }
+  AB_RETURN_IF_ERROR(LauncherNumbers(hello.launcher));
+  AB_RETURN_IF_ERROR(Settings("config", hello.config));
+  AB_RETURN_IF_ERROR(NameOrEmpty("config_digest", hello.config_digest));
+  AB_RETURN_IF_ERROR(Settings("versions", hello.versions));
+  AB_RETURN_IF_ERROR(NameOrEmpty("advertise_address", hello.advertise_address));
+  AB_RETURN_IF_ERROR(NameOrEmpty("prepared_digest", hello.prepared_digest));
+  AB_RETURN_IF_ERROR(NameOrEmpty("committed_digest", hello.committed_digest));
+  return Text("workload", hello.workload);
+}
+
+absl::Status Validate(const Report& report) {
+  AB_RETURN_IF_ERROR(Head(report, 1));
+  AB_RETURN_IF_ERROR(Count("devices", report.devices.size(), kMaxDevices));
+  for (size_t i = 0; i < report.devices.size(); ++i) {
+    const DeviceAnswer& device = report.devices[i];
+    AB_RETURN_IF_ERROR(Name(Path("devices", i, "uuid"), device.uuid));
+    AB_RETURN_IF_ERROR(Number(Path("devices", i, "batch"), device.batch, 0, kMaxMicroBatch));
+    AB_RETURN_IF_ERROR(Text(Path("devices", i, "failure"), device.failure));
+    AB_RETURN_IF_ERROR(
+        Number(Path("devices", i, "budget_bytes"), device.budget_bytes, 0, kMaxBytes));
+    AB_RETURN_IF_ERROR(
+        Number(Path("devices", i, "others_bytes"), device.others_bytes, 0, kMaxBytes));
+    AB_RETURN_IF_ERROR(Text(Path("devices", i, "others"), device.others));
+  }
+  AB_RETURN_IF_ERROR(Number("communicator_bytes", report.communicator_bytes, 0, kMaxBytes));
+  return Text("summary", report.summary);
+}
+
+absl::Status Validate(const Heartbeat& heartbeat) {
+  AB_RETURN_IF_ERROR(Head(heartbeat, 0));
+  return Number("sequence", heartbeat.sequence, 0, kMaxRound);
+}
+
+absl::Status Validate(const ReduceId& id) {
+  AB_RETURN_IF_ERROR(Head(id, 1));
+  AB_RETURN_IF_ERROR(Number("attempt", id.attempt, 1, kMaxRound));
+  if (id.unique_id.empty()) return Bad("unique_id", "is empty");
+  return Hexadecimal("unique_id", id.unique_id);
+}
+
+absl::Status Validate(const ReduceResult& result) {
+  AB_RETURN_IF_ERROR(Head(result, 1));
+  AB_RETURN_IF_ERROR(Number("attempt", result.attempt, 1, kMaxRound));
+  // Any number may come out of a reduction that went wrong; core compares it.
+  if (result.minimum.has_value() != result.failure.empty()) {
+    return Bad("minimum", "is there exactly if there is no failure");
+  }
+  AB_RETURN_IF_ERROR(Number("communicator_bytes", result.communicator_bytes, 0, kMaxBytes));
+  return Text("failure", result.failure);
+}
+
+absl::Status Validate(const Prepared& prepared) { return HeadAndDigest(prepared); }
+
+absl::Status Validate(const Committed& committed) { return HeadAndDigest(committed); }
+
+absl::Status Validate(const Leave& leave) {
+  AB_RETURN_IF_ERROR(Head(leave, 0));
+  return Text("reason", leave.reason);
+}
+
+absl::Status Validate(const Welcome& welcome) {
+  AB_RETURN_IF_ERROR(Head(welcome, 0));
+  AB_RETURN_IF_ERROR(Number("heartbeat_ms", welcome.heartbeat_ms, 1, kMaxHeartbeatMs));
+  return Number("lost_after", welcome.lost_after, 1, kMaxHeartbeatMs);
+}
+
+absl::Status Validate(const Progress& progress) {
+  AB_RETURN_IF_ERROR(Head(progress, 0));
+  AB_RETURN_IF_ERROR(Number("have", progress.have, 0, kMaxWorld));
+  AB_RETURN_IF_ERROR(Number("need", progress.need, 0, kMaxWorld));
+  AB_RETURN_IF_ERROR(Names("missing", progress.missing));
+  return Text("text", progress.text);
+}
+
+absl::Status Validate(const Collect& collect) { return Head(collect, 1); }
+
+absl::Status Validate(const Reduce& reduce) {
+  AB_RETURN_IF_ERROR(Head(reduce, 1));
+  AB_RETURN_IF_ERROR(Number("attempt", reduce.attempt, 1, kMaxRound));
+  AB_RETURN_IF_ERROR(Hexadecimal("unique_id", reduce.unique_id));
+  AB_RETURN_IF_ERROR(Number("world", reduce.world, 1, kMaxWorld));
+  return Number("rank_base", reduce.rank_base, 0, reduce.world - 1);
+}
+
+absl::Status Validate(const Grants& grants) {
+  AB_RETURN_IF_ERROR(Head(grants, 1));
+  AB_RETURN_IF_ERROR(Count("devices", grants.devices.size(), kMaxDevices));
+  for (size_t i = 0; i < grants.devices.size(); ++i) {
+    AB_RETURN_IF_ERROR(Name(Path("devices", i, "uuid"), grants.devices[i].uuid));
+    AB_RETURN_IF_ERROR(
+        Number(Path("devices", i, "batch"), grants.devices[i].batch, 0, kMaxMicroBatch));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Validate(const Prepare& prepare) {
+  AB_RETURN_IF_ERROR(HeadAndDigest(prepare));
+  if (prepare.record.empty()) return Bad("record", "is empty");
+  if (prepare.record.size() > kMaxRecord) {
+    return Bad("record",
+               absl::StrCat(prepare.record.size(), " bytes; ", kMaxRecord, " are allowed"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Validate(const Commit& commit) { return HeadAndDigest(commit); }
+
+absl::Status Validate(const Abort& abort) {
+  AB_RETURN_IF_ERROR(Head(abort, 0));
+  AB_RETURN_IF_ERROR(Text("reason", abort.reason));
+  AB_RETURN_IF_ERROR(Names("missing", abort.missing));
+  return Number("exit_code", abort.exit_code, 0, 255);
+}
+
+absl::Status Validate(const Refuse& refuse) {
+  // Who is refused need not know the run.
+  AB_RETURN_IF_ERROR(NameOrEmpty("run_id", refuse.run_id));
+  AB_RETURN_IF_ERROR(Number("round", refuse.round, 0, kMaxRound));
+  return Text("reason", refuse.reason);
+}
+
+absl::Status Validate(const HeartbeatAck& ack) {
+  AB_RETURN_IF_ERROR(Head(ack, 0));
+  return Number("sequence", ack.sequence, 0, kMaxRound);
+}
+
+}  // namespace autobatch

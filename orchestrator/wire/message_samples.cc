@@ -1,0 +1,77 @@
+#include "orchestrator/wire/message_samples.h"
+
+namespace autobatch {
+
+std::vector<Message> SampleMessages() {
+  const Hello hello{
+      .run_id = "job-1",
+      .round = 3,
+      .agent = "node-a",
+      .incarnation = "f00d.1",
+      .boot_id = "2f1a-77",
+      .node_rank = 2,
+      .devices = {{.uuid = "GPU-1", .name = "NVIDIA H100 80GB", .total_bytes = 80'000'000'000}},
+      .launcher = {.launcher = "slurm", .world_size = 16, .node_count = 2, .local_world_size = 8},
+      .config = {{.name = "optimizer", .value = "adam"}},
+      .config_digest = "sha256:aa",
+      .versions = {{.name = "autobatch", .value = "0.1.0"}},
+      .advertise_address = "[fe80::1%eth0]:4000",
+      .prepared_digest = "sha256:bb",
+      .committed_digest = "sha256:cc",
+      .workload = "python train.py --batch {batch}",
+      .simulated = true};
+  const Report report{.run_id = "job-1",
+                      .round = 3,
+                      .devices = {{.uuid = "GPU-1",
+                                   .batch = 48,
+                                   .status = ResultStatus::kPartial,
+                                   .failure_kind = FailureKind::kTimeout,
+                                   .failure = "the time was up",
+                                   .budget_bytes = 1 << 30,
+                                   .others_bytes = 4096,
+                                   .others = "python (pid 7)"}},
+                      .communicator_bytes = 1 << 20,
+                      .summary = "48 on every device"};
+  return {
+      hello,
+      report,
+      Heartbeat{.run_id = "job-1", .round = 3, .sequence = 9},
+      ReduceId{.run_id = "job-1", .round = 3, .attempt = 1, .unique_id = "00ffA0"},
+      ReduceResult{
+          .run_id = "job-1", .round = 3, .attempt = 1, .minimum = 48, .communicator_bytes = 7},
+      Prepared{.run_id = "job-1", .round = 3, .digest = "sha256:dd"},
+      Committed{.run_id = "job-1", .round = 3, .digest = "sha256:dd"},
+      Leave{.run_id = "job-1", .round = 3, .reason = "SIGTERM", .done = true},
+      Welcome{.run_id = "job-1", .round = 3, .heartbeat_ms = 500, .lost_after = 4},
+      Progress{.run_id = "job-1",
+               .round = 3,
+               .have = 1,
+               .need = 2,
+               .missing = {"node-b"},
+               .text = "waiting for 1 node"},
+      Collect{.run_id = "job-1", .round = 3},
+      Reduce{.run_id = "job-1",
+             .round = 3,
+             .attempt = 1,
+             .unique_id = "00ff",
+             .rank_base = 8,
+             .world = 16},
+      Grants{.run_id = "job-1", .round = 3, .devices = {{.uuid = "GPU-1", .batch = 48}}},
+      Prepare{.run_id = "job-1", .round = 3, .digest = "sha256:dd", .record = "{\"a\": 1}"},
+      Commit{.run_id = "job-1", .round = 3, .digest = "sha256:dd"},
+      Abort{.run_id = "job-1",
+            .round = 3,
+            .reason = "node-b was lost",
+            .missing = {"node-b"},
+            .over = true,
+            .exit_code = 8},
+      Refuse{.run_id = "job-1",
+             .round = 3,
+             .code = RefuseCode::kStaleRound,
+             .reason = "round 2 is over",
+             .closing = true},
+      HeartbeatAck{.run_id = "job-1", .round = 3, .sequence = 9},
+  };
+}
+
+}  // namespace autobatch
