@@ -19,11 +19,20 @@ constexpr size_t kLongestValue = 256;
 
 // Each node has its own interfaces, cards, paths, and its own wish to log.
 bool MayDiffer(absl::string_view name) {
-  static constexpr absl::string_view kNames[] = {
-      "NCCL_COMM_ID",       "NCCL_CONF_FILE", "NCCL_HOSTID",        "NCCL_IB_HCA",
-      "NCCL_SOCKET_IFNAME", "NCCL_IB_GID_INDEX", "NCCL_TOPO_FILE", "NCCL_TOPO_DUMP_FILE",
-      "NCCL_TOPO_DUMP_FILE_RANK", "NCCL_GRAPH_DUMP_FILE", "NCCL_GRAPH_DUMP_FILE_RANK",
-      "NCCL_IGNORE_CPU_AFFINITY", "NCCL_OOB_NET_IFNAME", "NCCL_SET_THREAD_NAME"};
+  static constexpr absl::string_view kNames[] = {"NCCL_COMM_ID",
+                                                 "NCCL_CONF_FILE",
+                                                 "NCCL_HOSTID",
+                                                 "NCCL_IB_HCA",
+                                                 "NCCL_SOCKET_IFNAME",
+                                                 "NCCL_IB_GID_INDEX",
+                                                 "NCCL_TOPO_FILE",
+                                                 "NCCL_TOPO_DUMP_FILE",
+                                                 "NCCL_TOPO_DUMP_FILE_RANK",
+                                                 "NCCL_GRAPH_DUMP_FILE",
+                                                 "NCCL_GRAPH_DUMP_FILE_RANK",
+                                                 "NCCL_IGNORE_CPU_AFFINITY",
+                                                 "NCCL_OOB_NET_IFNAME",
+                                                 "NCCL_SET_THREAD_NAME"};
   return absl::StartsWith(name, "NCCL_DEBUG") ||
          std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
@@ -51,7 +60,8 @@ void TakeFile(const std::string& text, std::map<std::string, std::string>& facts
 
 NcclSettings ReadNcclSettings() {
   NcclSettings settings;
-  for (char** entry = environ; *entry != nullptr; ++entry) settings.environment.emplace_back(*entry);
+  for (char** entry = environ; *entry != nullptr; ++entry)
+    settings.environment.emplace_back(*entry);
   const char* const named = std::getenv("NCCL_CONF_FILE");
   const char* const home = std::getenv("HOME");
   const std::string user_file = named != nullptr  ? named

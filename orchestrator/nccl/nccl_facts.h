@@ -25,10 +25,10 @@ struct NcclSettings {
 NcclSettings ReadNcclSettings();
 
 // Everything that must be the same on all nodes for NCCL to work between them: ranks that differ in
-// it wait for each other for ever, so it is compared before. Sorted by name; "nccl_version" is among
-// them where `library` is given, else it says that there is none. Left out is what may differ from
-// node to node: names of interfaces and cards, files, log settings. Values longer than 256 bytes are
-// cut.
+// it wait for each other for ever, so it is compared before. Sorted by name; "nccl_version" is
+// among them where `library` is given, else it says that there is none. Left out is what may differ
+// from node to node: names of interfaces and cards, files, log settings. Values longer than 256
+// bytes are cut.
 std::vector<std::pair<std::string, std::string>> NcclFacts(
     const NcclSettings& settings, const std::optional<NcclDescription>& library);
 

@@ -12,18 +12,18 @@ using ::testing::SizeIs;
 const NcclDescription kLibrary = {.version = "2.28.9"};
 
 TEST(NcclFactsTest, Environment_GivesNcclsVariablesSorted) {
-  const NcclSettings settings = {
-      .environment = {"PATH=/bin", "NCCL_P2P_DISABLE=1", "NCCL_ALGO=Ring", "XNCCL_A=1", "NCCL_BAD",
-                      "NCCL_EMPTY="}};
+  const NcclSettings settings = {.environment = {"PATH=/bin", "NCCL_P2P_DISABLE=1",
+                                                 "NCCL_ALGO=Ring", "XNCCL_A=1", "NCCL_BAD",
+                                                 "NCCL_EMPTY="}};
   EXPECT_THAT(NcclFacts(settings, kLibrary),
               ElementsAre(Pair("NCCL_ALGO", "Ring"), Pair("NCCL_EMPTY", ""),
                           Pair("NCCL_P2P_DISABLE", "1"), Pair("nccl_version", "2.28.9")));
 }
 
 TEST(NcclFactsTest, WhatEachNodeHasForItself_IsLeftOut) {
-  const NcclSettings settings = {
-      .environment = {"NCCL_SOCKET_IFNAME=eth1", "NCCL_DEBUG=INFO", "NCCL_DEBUG_FILE=/tmp/a",
-                      "NCCL_IB_HCA=mlx5_0", "NCCL_HOSTID=n3", "NCCL_COMM_ID=10.0.0.1:7"}};
+  const NcclSettings settings = {.environment = {"NCCL_SOCKET_IFNAME=eth1", "NCCL_DEBUG=INFO",
+                                                 "NCCL_DEBUG_FILE=/tmp/a", "NCCL_IB_HCA=mlx5_0",
+                                                 "NCCL_HOSTID=n3", "NCCL_COMM_ID=10.0.0.1:7"}};
   EXPECT_THAT(NcclFacts(settings, kLibrary), ElementsAre(Pair("nccl_version", "2.28.9")));
 }
 

@@ -38,8 +38,8 @@ absl::Status CheckReduceRequest(const ReduceRequest& request) {
   }
   constexpr int64_t kMostGradientBytes = int64_t{1} << 30;
   if (request.gradient_bytes < 0 || request.gradient_bytes > kMostGradientBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("gradients of ", request.gradient_bytes,
-                                                   " bytes; 0 to ", kMostGradientBytes));
+    return absl::InvalidArgumentError(
+        absl::StrCat("gradients of ", request.gradient_bytes, " bytes; 0 to ", kMostGradientBytes));
   }
   std::set<std::string> seen;
   for (const ReduceDevice& device : request.devices) {

@@ -24,9 +24,10 @@ struct CommunicatorVerdict {
   std::string text;
 };
 
-// `assumed_bytes`: the communicator margin under which the batches were confirmed. `measured_bytes`:
-// the most that any device gave (CommunicatorBytes); absent: nobody could tell, and what was
-// assumed stays. The margin never shrinks here: what was confirmed under the larger one holds.
+// `assumed_bytes`: the communicator margin under which the batches were confirmed.
+// `measured_bytes`: the most that any device gave (CommunicatorBytes); absent: nobody could tell,
+// and what was assumed stays. The margin never shrinks here: what was confirmed under the larger
+// one holds.
 CommunicatorVerdict JudgeCommunicator(int64_t assumed_bytes, std::optional<int64_t> measured_bytes);
 
 }  // namespace autobatch

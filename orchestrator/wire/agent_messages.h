@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "autobatch/types/failure.h"
-#include "autobatch/types/report.h"
+#include "orchestrator/plan/device_outcome.h"
 
 // What an agent says to the coordinator. See messages.h.
 namespace autobatch {
@@ -29,7 +28,7 @@ struct NamedValue {
 BOOST_DESCRIBE_STRUCT(NamedValue, (), (name, value))
 
 // What the launcher's environment claims; absent where it says nothing.
-struct LauncherFacts {
+struct LauncherClaims {
   // "torchrun", "slurm", …; empty: none was seen.
   std::string launcher;
   // Processes of the whole job, nodes of the whole job, and processes of this agent's node.
@@ -37,11 +36,11 @@ struct LauncherFacts {
   std::optional<int64_t> node_count;
   std::optional<int64_t> local_world_size;
 };
-BOOST_DESCRIBE_STRUCT(LauncherFacts, (), (launcher, world_size, node_count, local_world_size))
+BOOST_DESCRIBE_STRUCT(LauncherClaims, (), (launcher, world_size, node_count, local_world_size))
 
 // The first message of a connection. Its round is the last that the agent prepared or saw the
 // commit of.
-struct Hello {
+struct AgentHello {
   std::string run_id;
   int64_t round = 0;
   // A name that no other agent of the run has, and one random word for each start of it.
@@ -51,7 +50,7 @@ struct Hello {
   std::string boot_id;
   std::optional<int64_t> node_rank;
   std::vector<AnnouncedDevice> devices;
-  LauncherFacts launcher;
+  LauncherClaims launcher;
   // Settings that must agree in the whole run, and the digest of them all.
   std::vector<NamedValue> config;
   std::string config_digest;
@@ -65,33 +64,15 @@ struct Hello {
   std::string workload;
   bool simulated = false;
 };
-BOOST_DESCRIBE_STRUCT(Hello, (),
+BOOST_DESCRIBE_STRUCT(AgentHello, (),
                       (run_id, round, agent, incarnation, boot_id, node_rank, devices, launcher,
                        config, config_digest, versions, advertise_address, prepared_digest,
                        committed_digest, workload, simulated))
 
-// A device's answer to the probe.
-struct DeviceAnswer {
-  std::string uuid;
-  // Samples; 0: this device cannot train the workload.
-  int64_t batch = 0;
-  ResultStatus status = ResultStatus::kFailed;
-  // Why there is no batch, or why it is partial.
-  std::optional<FailureKind> failure_kind;
-  std::string failure;
-  // What set the answer: the budget, and what other processes hold.
-  std::optional<int64_t> budget_bytes;
-  std::optional<int64_t> others_bytes;
-  std::string others;
-};
-BOOST_DESCRIBE_STRUCT(DeviceAnswer, (),
-                      (uuid, batch, status, failure_kind, failure, budget_bytes, others_bytes,
-                       others))
-
 struct Report {
   std::string run_id;
   int64_t round = 0;
-  std::vector<DeviceAnswer> devices;
+  std::vector<DeviceOutcome> devices;
   // Bytes that a communicator was measured to take; absent: not measured.
   std::optional<int64_t> communicator_bytes;
   // One line about the node, for people.

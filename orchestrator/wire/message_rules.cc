@@ -8,6 +8,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/status_macros.h"
+#include "autobatch/types/device.h"
+#include "orchestrator/plan/device_outcome.h"
 
 namespace autobatch {
 namespace {
@@ -119,7 +121,24 @@ absl::Status Hexadecimal(absl::string_view field, absl::string_view text) {
   return absl::OkStatus();
 }
 
-absl::Status LauncherNumbers(const LauncherFacts& facts) {
+absl::Status Outcome(absl::string_view path, const DeviceOutcome& device) {
+  AB_RETURN_IF_ERROR(Name(absl::StrCat(path, "uuid"), device.uuid));
+  AB_RETURN_IF_ERROR(Text(absl::StrCat(path, "address"), device.address));
+  AB_RETURN_IF_ERROR(Text(absl::StrCat(path, "name"), device.name));
+  AB_RETURN_IF_ERROR(Number(absl::StrCat(path, "total_bytes"), device.total_bytes, 0, kMaxBytes));
+  AB_RETURN_IF_ERROR(Count(absl::StrCat(path, "others"), device.others.size(), kMaxProcesses));
+  for (size_t i = 0; i < device.others.size(); ++i) {
+    const ProcessUse& use = device.others[i];
+    const std::string list = absl::StrCat(path, "others");
+    AB_RETURN_IF_ERROR(Number(Path(list, i, "pid"), use.pid, 0, kMaxRound));
+    AB_RETURN_IF_ERROR(Number(Path(list, i, "bytes"), use.bytes, 0, kMaxBytes));
+    AB_RETURN_IF_ERROR(Text(Path(list, i, "name"), use.name));
+  }
+  AB_RETURN_IF_ERROR(Number(absl::StrCat(path, "batch"), device.batch, 0, kMaxMicroBatch));
+  return Text(absl::StrCat(path, "message"), device.message);
+}
+
+absl::Status LauncherNumbers(const LauncherClaims& facts) {
   AB_RETURN_IF_ERROR(NameOrEmpty("launcher.launcher", facts.launcher));
   AB_RETURN_IF_ERROR(Number("launcher.world_size", facts.world_size, 1, kMaxWorld));
   AB_RETURN_IF_ERROR(Number("launcher.node_count", facts.node_count, 1, kMaxWorld));
@@ -183,7 +202,7 @@ std::string PlainText(absl::string_view text) {
   return plain;
 }
 
-void MakePlain(Hello& hello) {
+void MakePlain(AgentHello& hello) {
   for (AnnouncedDevice& device : hello.devices) MakePlain(device.name);
   MakePlain(hello.config);
   MakePlain(hello.versions);
@@ -191,9 +210,12 @@ void MakePlain(Hello& hello) {
 }
 
 void MakePlain(Report& report) {
-  for (DeviceAnswer& device : report.devices) {
-    MakePlain(device.failure);
-    MakePlain(device.others);
+  for (DeviceOutcome& device : report.devices) {
+    if (device.others.size() > kMaxProcesses) device.others.resize(kMaxProcesses);
+    for (ProcessUse& use : device.others) MakePlain(use.name);
+    MakePlain(device.address);
+    MakePlain(device.name);
+    MakePlain(device.message);
   }
   MakePlain(report.summary);
 }
@@ -214,7 +236,7 @@ void MakePlain(Abort& abort) {
 
 void MakePlain(Refuse& refuse) { MakePlain(refuse.reason); }
 
-absl::Status Validate(const Hello& hello) {
+absl::Status Validate(const AgentHello& hello) {
   AB_RETURN_IF_ERROR(Head(hello, 0));
   AB_RETURN_IF_ERROR(Name("agent", hello.agent));
   AB_RETURN_IF_ERROR(Name("incarnation", hello.incarnation));
@@ -241,15 +263,7 @@ absl::Status Validate(const Report& report) {
   AB_RETURN_IF_ERROR(Head(report, 1));
   AB_RETURN_IF_ERROR(Count("devices", report.devices.size(), kMaxDevices));
   for (size_t i = 0; i < report.devices.size(); ++i) {
-    const DeviceAnswer& device = report.devices[i];
-    AB_RETURN_IF_ERROR(Name(Path("devices", i, "uuid"), device.uuid));
-    AB_RETURN_IF_ERROR(Number(Path("devices", i, "batch"), device.batch, 0, kMaxMicroBatch));
-    AB_RETURN_IF_ERROR(Text(Path("devices", i, "failure"), device.failure));
-    AB_RETURN_IF_ERROR(
-        Number(Path("devices", i, "budget_bytes"), device.budget_bytes, 0, kMaxBytes));
-    AB_RETURN_IF_ERROR(
-        Number(Path("devices", i, "others_bytes"), device.others_bytes, 0, kMaxBytes));
-    AB_RETURN_IF_ERROR(Text(Path("devices", i, "others"), device.others));
+    AB_RETURN_IF_ERROR(Outcome(absl::StrCat("devices[", i, "]."), report.devices[i]));
   }
   AB_RETURN_IF_ERROR(Number("communicator_bytes", report.communicator_bytes, 0, kMaxBytes));
   return Text("summary", report.summary);

@@ -25,7 +25,8 @@ inline constexpr size_t kMaxText = 4096;
 inline constexpr size_t kMaxUniqueId = 1024;
 inline constexpr size_t kMaxRecord = size_t{3} << 20;
 
-inline constexpr size_t kMaxDevices = 256;  // of one agent; the largest hosts have 16
+inline constexpr size_t kMaxDevices = 256;   // of one agent; the largest hosts have 16
+inline constexpr size_t kMaxProcesses = 64;  // that are named as holding memory of one device
 inline constexpr size_t kMaxSettings = 128;
 inline constexpr size_t kMaxNames = 4096;  // in a list of who is missing
 
@@ -36,7 +37,7 @@ inline constexpr int64_t kMaxBytes = int64_t{1} << 50;
 inline constexpr int64_t kMaxRound = int64_t{1} << 53;  // what any JSON reader keeps exactly
 
 // InvalidArgument names the field, what was found, and what is allowed.
-absl::Status Validate(const Hello& hello);
+absl::Status Validate(const AgentHello& hello);
 absl::Status Validate(const Report& report);
 absl::Status Validate(const Heartbeat& heartbeat);
 absl::Status Validate(const ReduceId& id);
@@ -60,7 +61,7 @@ absl::Status Validate(const HeartbeatAck& ack);
 std::string PlainText(absl::string_view text);
 
 // Makes every text for people in a message plain. Names and numbers are left as they are.
-void MakePlain(Hello& hello);
+void MakePlain(AgentHello& hello);
 void MakePlain(Report& report);
 void MakePlain(ReduceResult& result);
 void MakePlain(Leave& leave);

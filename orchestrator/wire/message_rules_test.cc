@@ -44,54 +44,68 @@ TEST(MessageRulesTest, RunAndRound_AreDemandedOfEveryMessage) {
 }
 
 TEST(MessageRulesTest, Hello_IsBoundedInEveryField) {
-  const auto complaint = [](auto spoil) { return Complaint<Hello>(spoil); };
-  EXPECT_EQ(complaint([](Hello& h) { h.agent.clear(); }), "agent: is empty");
-  EXPECT_THAT(complaint([](Hello& h) { h.agent = "a\nb"; }), HasSubstr("agent: \"a\\nb\""));
-  EXPECT_THAT(complaint([](Hello& h) { h.agent = std::string(129, 'a'); }), HasSubstr("129 bytes"));
-  EXPECT_EQ(complaint([](Hello& h) { h.agent = std::string(128, 'a'); }), "");
-  EXPECT_EQ(complaint([](Hello& h) { h.incarnation.clear(); }), "incarnation: is empty");
-  EXPECT_EQ(complaint([](Hello& h) { h.boot_id.clear(); }), "boot_id: is empty");
-  EXPECT_THAT(complaint([](Hello& h) { h.node_rank = -1; }), HasSubstr("node_rank: -1"));
-  EXPECT_THAT(complaint([](Hello& h) { h.node_rank = kMaxWorld; }), HasSubstr("node_rank"));
-  EXPECT_EQ(complaint([](Hello& h) { h.devices.clear(); }), "");
-  EXPECT_THAT(complaint([](Hello& h) { h.devices.resize(257); }), HasSubstr("257 entries"));
-  EXPECT_EQ(complaint([](Hello& h) { h.devices[0].uuid.clear(); }), "devices[0].uuid: is empty");
-  EXPECT_THAT(complaint([](Hello& h) { h.devices[0].name = "\x1b[31m"; }),
+  const auto complaint = [](auto spoil) { return Complaint<AgentHello>(spoil); };
+  EXPECT_EQ(complaint([](AgentHello& h) { h.agent.clear(); }), "agent: is empty");
+  EXPECT_THAT(complaint([](AgentHello& h) { h.agent = "a\nb"; }), HasSubstr("agent: \"a\\nb\""));
+  EXPECT_THAT(complaint([](AgentHello& h) { h.agent = std::string(129, 'a'); }),
+              HasSubstr("129 bytes"));
+  EXPECT_EQ(complaint([](AgentHello& h) { h.agent = std::string(128, 'a'); }), "");
+  EXPECT_EQ(complaint([](AgentHello& h) { h.incarnation.clear(); }), "incarnation: is empty");
+  EXPECT_EQ(complaint([](AgentHello& h) { h.boot_id.clear(); }), "boot_id: is empty");
+  EXPECT_THAT(complaint([](AgentHello& h) { h.node_rank = -1; }), HasSubstr("node_rank: -1"));
+  EXPECT_THAT(complaint([](AgentHello& h) { h.node_rank = kMaxWorld; }), HasSubstr("node_rank"));
+  EXPECT_EQ(complaint([](AgentHello& h) { h.devices.clear(); }), "");
+  EXPECT_THAT(complaint([](AgentHello& h) { h.devices.resize(257); }), HasSubstr("257 entries"));
+  EXPECT_EQ(complaint([](AgentHello& h) { h.devices[0].uuid.clear(); }),
+            "devices[0].uuid: is empty");
+  EXPECT_THAT(complaint([](AgentHello& h) { h.devices[0].name = "\x1b[31m"; }),
               HasSubstr("devices[0].name: \"\\x1b[31m\" has control characters"));
-  EXPECT_THAT(complaint([](Hello& h) { h.devices[0].total_bytes = -1; }),
+  EXPECT_THAT(complaint([](AgentHello& h) { h.devices[0].total_bytes = -1; }),
               HasSubstr("devices[0].total_bytes: -1"));
-  EXPECT_THAT(complaint([](Hello& h) { h.launcher.world_size = 0; }),
+  EXPECT_THAT(complaint([](AgentHello& h) { h.launcher.world_size = 0; }),
               HasSubstr("launcher.world_size: 0"));
-  EXPECT_THAT(complaint([](Hello& h) { h.launcher.node_count = kMaxWorld + 1; }),
+  EXPECT_THAT(complaint([](AgentHello& h) { h.launcher.node_count = kMaxWorld + 1; }),
               HasSubstr("launcher.node_count"));
-  EXPECT_THAT(complaint([](Hello& h) { h.launcher.local_world_size = 0; }),
+  EXPECT_THAT(complaint([](AgentHello& h) { h.launcher.local_world_size = 0; }),
               HasSubstr("launcher.local_world_size"));
-  EXPECT_THAT(complaint([](Hello& h) { h.launcher.launcher = "a b"; }),
+  EXPECT_THAT(complaint([](AgentHello& h) { h.launcher.launcher = "a b"; }),
               HasSubstr("launcher.launcher"));
-  EXPECT_THAT(complaint([](Hello& h) { h.config.resize(129); }), HasSubstr("config: 129 entries"));
-  EXPECT_THAT(complaint([](Hello& h) { h.config[0].name.clear(); }),
+  EXPECT_THAT(complaint([](AgentHello& h) { h.config.resize(129); }),
+              HasSubstr("config: 129 entries"));
+  EXPECT_THAT(complaint([](AgentHello& h) { h.config[0].name.clear(); }),
               HasSubstr("config[0].name: is empty"));
-  EXPECT_THAT(complaint([](Hello& h) { h.config[0].value = std::string(4097, 'x'); }),
+  EXPECT_THAT(complaint([](AgentHello& h) { h.config[0].value = std::string(4097, 'x'); }),
               HasSubstr("config[0].value: 4097 bytes"));
-  EXPECT_THAT(complaint([](Hello& h) { h.config_digest = " "; }), HasSubstr("config_digest"));
-  EXPECT_THAT(complaint([](Hello& h) { h.versions[0].name = ""; }), HasSubstr("versions[0].name"));
-  EXPECT_THAT(complaint([](Hello& h) { h.advertise_address = "a;b"; }),
+  EXPECT_THAT(complaint([](AgentHello& h) { h.config_digest = " "; }), HasSubstr("config_digest"));
+  EXPECT_THAT(complaint([](AgentHello& h) { h.versions[0].name = ""; }),
+              HasSubstr("versions[0].name"));
+  EXPECT_THAT(complaint([](AgentHello& h) { h.advertise_address = "a;b"; }),
               HasSubstr("advertise_address"));
-  EXPECT_THAT(complaint([](Hello& h) { h.prepared_digest = "?"; }), HasSubstr("prepared_digest"));
-  EXPECT_THAT(complaint([](Hello& h) { h.committed_digest = "?"; }), HasSubstr("committed_digest"));
-  EXPECT_THAT(complaint([](Hello& h) { h.workload = "\r"; }), HasSubstr("workload"));
+  EXPECT_THAT(complaint([](AgentHello& h) { h.prepared_digest = "?"; }),
+              HasSubstr("prepared_digest"));
+  EXPECT_THAT(complaint([](AgentHello& h) { h.committed_digest = "?"; }),
+              HasSubstr("committed_digest"));
+  EXPECT_THAT(complaint([](AgentHello& h) { h.workload = "\r"; }), HasSubstr("workload"));
 }
 
 TEST(MessageRulesTest, OtherMessages_AreBoundedInEveryField) {
   EXPECT_THAT(Complaint<Report>([](Report& r) { r.round = 0; }), HasSubstr("round: 0"));
   EXPECT_THAT(Complaint<Report>([](Report& r) { r.devices.resize(257); }), HasSubstr("257"));
   EXPECT_THAT(Complaint<Report>([](Report& r) { r.devices[0].batch = -1; }), HasSubstr("batch"));
-  EXPECT_THAT(Complaint<Report>([](Report& r) { r.devices[0].failure = "\x7f"; }),
-              HasSubstr("devices[0].failure"));
-  EXPECT_THAT(Complaint<Report>([](Report& r) { r.devices[0].budget_bytes = kMaxBytes + 1; }),
-              HasSubstr("budget_bytes"));
-  EXPECT_THAT(Complaint<Report>([](Report& r) { r.devices[0].others_bytes = -1; }),
-              HasSubstr("others_bytes"));
+  EXPECT_THAT(Complaint<Report>([](Report& r) { r.devices[0].message = "\x7f"; }),
+              HasSubstr("devices[0].message"));
+  EXPECT_THAT(Complaint<Report>([](Report& r) { r.devices[0].address = "\r"; }),
+              HasSubstr("devices[0].address"));
+  EXPECT_THAT(Complaint<Report>([](Report& r) { r.devices[0].name = "\r"; }),
+              HasSubstr("devices[0].name"));
+  EXPECT_THAT(Complaint<Report>([](Report& r) { r.devices[0].uuid = ""; }),
+              HasSubstr("devices[0].uuid"));
+  EXPECT_THAT(Complaint<Report>([](Report& r) { r.devices[0].total_bytes = kMaxBytes + 1; }),
+              HasSubstr("total_bytes"));
+  EXPECT_THAT(Complaint<Report>([](Report& r) { r.devices[0].others.resize(65); }),
+              HasSubstr("others: 65 entries"));
+  EXPECT_THAT(Complaint<Report>([](Report& r) { r.devices[0].others[0].bytes = -1; }),
+              HasSubstr("devices[0].others[0].bytes"));
   EXPECT_THAT(Complaint<Report>([](Report& r) { r.communicator_bytes = -1; }),
               HasSubstr("communicator_bytes"));
   EXPECT_THAT(Complaint<Heartbeat>([](Heartbeat& h) { h.sequence = -1; }), HasSubstr("sequence"));

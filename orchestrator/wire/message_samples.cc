@@ -3,7 +3,7 @@
 namespace autobatch {
 
 std::vector<Message> SampleMessages() {
-  const Hello hello{
+  const AgentHello hello{
       .run_id = "job-1",
       .round = 3,
       .agent = "node-a",
@@ -23,13 +23,16 @@ std::vector<Message> SampleMessages() {
   const Report report{.run_id = "job-1",
                       .round = 3,
                       .devices = {{.uuid = "GPU-1",
-                                   .batch = 48,
+                                   .address = "cuda:0",
+                                   .name = "NVIDIA H100 80GB",
+                                   .simulated = true,
+                                   .total_bytes = 80'000'000'000,
+                                   .others = {{.pid = 7, .bytes = 4096, .name = "python"}},
                                    .status = ResultStatus::kPartial,
-                                   .failure_kind = FailureKind::kTimeout,
-                                   .failure = "the time was up",
-                                   .budget_bytes = 1 << 30,
-                                   .others_bytes = 4096,
-                                   .others = "python (pid 7)"}},
+                                   .batch = 48,
+                                   .bound = BatchBound::kTimeLimit,
+                                   .failure = FailureKind::kTimeout,
+                                   .message = "the time was up"}},
                       .communicator_bytes = 1 << 20,
                       .summary = "48 on every device"};
   return {

@@ -18,9 +18,9 @@ namespace autobatch {
 // round; a round is 0 where the sender knows of none yet. On the wire it is a frame whose payload
 // is the struct's JSON: fields that the receiver does not know are ignored, and those that the
 // sender did not know keep their default. New values of an enum need a new protocol version.
-using Message = std::variant<Hello, Report, Heartbeat, ReduceId, ReduceResult, Prepared, Committed,
-                             Leave, Welcome, Progress, Collect, Reduce, Grants, Prepare, Commit,
-                             Abort, Refuse, HeartbeatAck>;
+using Message = std::variant<AgentHello, Report, Heartbeat, ReduceId, ReduceResult, Prepared,
+                             Committed, Leave, Welcome, Progress, Collect, Reduce, Grants, Prepare,
+                             Commit, Abort, Refuse, HeartbeatAck>;
 
 // "hello", "reduce_result", …: for logs and errors.
 absl::string_view MessageName(const Message& message);

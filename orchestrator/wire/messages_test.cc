@@ -58,7 +58,7 @@ TEST(MessagesTest, Types_AreThoseOfProtocolVersionOne) {
 }
 
 TEST(MessagesTest, Direction_IsOfTheType) {
-  EXPECT_TRUE(IsFromAgent(Hello()));
+  EXPECT_TRUE(IsFromAgent(AgentHello()));
   EXPECT_TRUE(IsFromAgent(Leave()));
   EXPECT_FALSE(IsFromAgent(Welcome()));
   EXPECT_FALSE(IsFromAgent(HeartbeatAck()));
