@@ -20,9 +20,12 @@ std::optional<int64_t> NodeCount(const DiscoveryRequest& request, const Launcher
 
 absl::Status Missing(const LauncherFacts& facts) {
   return absl::InvalidArgumentError(
-      absl::StrCat("no coordinator: ", DialectName(facts),
-                   " does not say where rank 0 is; give --coordinator HOST:PORT, where HOST is a "
-                   "name or address of the coordinator's node that the other nodes can reach"));
+      absl::StrCat("no coordinator: ",
+                   facts.dialect == Dialect::kNone
+                       ? "no launcher has left its variables here"
+                       : absl::StrCat(DialectName(facts), " does not say where rank 0 is"),
+                   "; give --coordinator HOST:PORT, where HOST is a name or address of the "
+                   "coordinator's node that the other nodes can reach"));
 }
 
 }  // namespace

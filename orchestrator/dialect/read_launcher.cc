@@ -17,7 +17,7 @@ absl::string_view NameOf(Dialect dialect) {
     case Dialect::kTorchrun:
       return "torchrun";
     case Dialect::kEnv:
-      return "RANK and WORLD_SIZE";
+      return "the environment";
     case Dialect::kSlurm:
       return "Slurm";
     case Dialect::kOpenMpi:
