@@ -12,8 +12,9 @@ namespace autobatch {
 // World sizes and data sets that a plan can speak of; beyond them an input is a mistake.
 inline constexpr int64_t kMaxWorldSize = int64_t{1} << 20;
 inline constexpr int64_t kMaxSamples = int64_t{1} << 62;
-// Rows of one plan. 8192 of them are some 2 MiB of JSON, and travel in one message.
+// Rows of one plan. 8192 of them are up to 3.7 MB of JSON, and have to fit into one message.
 inline constexpr int64_t kMaxPlanRows = 8192;
+inline constexpr double kMaxBandPercent = 50;
 
 enum class GlobalBatchRule {
   kLargest,  // Every rank takes all that is safe: global = the sum of the safe micro-batches.
@@ -42,7 +43,8 @@ struct PlanRequest {
   // take.
   int64_t accumulation = 1;
 
-  // World sizes that get a row. Absent: from 1, up to the present world.
+  // World sizes that get a row. Absent: from 1 (or kMaxPlanRows below the maximum), up to the
+  // present world.
   std::optional<int64_t> min_world_size;
   std::optional<int64_t> max_world_size;
   // Processes that hold one replica of the model (tensor and pipeline parallel): they share its

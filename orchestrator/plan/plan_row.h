@@ -19,12 +19,8 @@ struct MicroSteps {
   // 0: this rank has no samples left. It still steps (on any input), or the others would wait for
   // it in the all-reduce; its loss counts 0 times.
   int64_t micro_batch = 0;
-  // What each of these micro-batches' mean loss is multiplied by: micro_batch * world size / global
-  // batch. Data-parallel training takes the mean over ranks, so that the gradient then is the mean
-  // over all samples of the step, however unevenly they are spread.
-  double weight = 0;
 };
-BOOST_DESCRIBE_STRUCT(MicroSteps, (), (count, micro_batch, weight))
+BOOST_DESCRIBE_STRUCT(MicroSteps, (), (count, micro_batch))
 
 // So many consecutive ranks with the same micro-steps.
 struct PlanGroup {
@@ -45,11 +41,15 @@ struct PlanRow {
   int64_t micro_batch = 0;
   // Micro-steps of each optimizer step; the same on every rank.
   int64_t accumulation = 0;
+  // world_size / global_batch. A micro-batch of n samples weighs n times this: that is what its
+  // mean loss is multiplied by. Data-parallel training takes the mean over ranks and the sum over
+  // micro-steps, so that the gradient then is the mean over all samples of the step, however
+  // unevenly they are spread.
+  double sample_weight = 0;
   double lr_factor = 1;
-  // Where the data set is known: optimizer steps of an epoch on every rank, the samples that they
-  // take together, and the samples of the last one (the global batch, unless it is smaller).
+  // Where the data set is known: optimizer steps of an epoch, the same on every rank, and the
+  // samples of the last one (the global batch, unless it is smaller).
   std::optional<int64_t> steps_per_epoch;
-  std::optional<int64_t> samples_per_epoch;
   std::optional<int64_t> last_step_samples;
   // Some rank gets a micro-batch of a single sample, in every step or in the last one of an epoch:
   // batch norm cannot train on it.
@@ -63,8 +63,8 @@ struct PlanRow {
   std::vector<std::string> devices;
 };
 BOOST_DESCRIBE_STRUCT(PlanRow, (),
-                      (world_size, processes, global_batch, micro_batch, accumulation, lr_factor,
-                       steps_per_epoch, samples_per_epoch, last_step_samples, single_sample,
+                      (world_size, processes, global_batch, micro_batch, accumulation,
+                       sample_weight, lr_factor, steps_per_epoch, last_step_samples, single_sample,
                        last_single_sample, groups, devices))
 
 // One rank's part of a row.
@@ -72,11 +72,12 @@ struct RankShare {
   // The same on every rank.
   int64_t global_batch = 0;
   int64_t accumulation = 0;
+  double sample_weight = 0;
   // This rank's largest micro-batch, and its samples in all micro-steps.
   int64_t micro_batch = 0;
   int64_t samples = 0;
-  // samples * world size / (global batch * accumulation): the mean weight of a micro-step, and the
-  // weight of each where they are equal.
+  // samples * sample_weight / accumulation: the mean weight of a micro-step, and the weight of each
+  // where they are equal.
   double weight = 0;
   // This rank's micro-steps, in order.
   std::vector<MicroSteps> steps;
