@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/status_macros.h"
+#include "orchestrator/dialect/loopback.h"
 #include "orchestrator/dialect/read_launcher.h"
 
 namespace autobatch {
@@ -42,36 +43,27 @@ absl::StatusOr<Discovered> DiscoverCoordinator(const DiscoveryRequest& request,
   const std::optional<int64_t> nodes = NodeCount(request, facts);
   // A loopback address is given on purpose where nobody says that there are other nodes.
   const int64_t least_nodes = nodes.value_or(1);
-  if (!request.given.empty()) {
-    AB_ASSIGN_OR_RETURN(Endpoint endpoint, ParseEndpoint(request.given, request.default_port));
-    AB_RETURN_IF_ERROR(CheckAdvertised(endpoint.host, least_nodes));
-    return Discovered{.endpoint = std::move(endpoint),
-                      .source = EndpointSource::kGiven,
-                      .why = "the address given"};
+  if (!request.given_host.empty()) {
+    AB_RETURN_IF_ERROR(CheckAdvertised(request.given_host, least_nodes));
+    return Discovered{.host = request.given_host, .why = "the address given"};
   }
-  const bool first_node = facts.node_rank == 0;
   if (!facts.master_address.empty() && !(IsLoopback(facts.master_address) && nodes == 1)) {
-    AB_ASSIGN_OR_RETURN(Endpoint endpoint,
-                        ParseEndpoint(facts.master_address, request.default_port));
-    endpoint.port = request.default_port;
-    AB_RETURN_IF_ERROR(CheckAdvertised(endpoint.host, nodes.value_or(2)));
-    return Discovered{.endpoint = std::move(endpoint),
-                      .source = EndpointSource::kLauncherRankZero,
+    AB_RETURN_IF_ERROR(CheckAdvertised(facts.master_address, nodes.value_or(2)));
+    return Discovered{.host = facts.master_address,
+                      .source = HostSource::kLauncherRankZero,
                       .why = absl::StrCat("rank 0 of ", DialectName(facts)),
-                      .here = first_node};
+                      .here = facts.node_rank == 0};
   }
   if (facts.nodes.size() > 1 || (facts.nodes.size() == 1 && nodes != 1)) {
     AB_RETURN_IF_ERROR(CheckAdvertised(facts.nodes.front(), nodes.value_or(2)));
-    return Discovered{.endpoint = {facts.nodes.front(), request.default_port},
-                      .source = EndpointSource::kFirstHostOfStep,
+    return Discovered{.host = facts.nodes.front(),
+                      .source = HostSource::kFirstHostOfStep,
                       .why = absl::StrCat("first host of the node list of ", DialectName(facts)),
                       .here = facts.node_name == facts.nodes.front()};
   }
   if (nodes != 1) return Missing(facts);
-  return Discovered{.endpoint = {"127.0.0.1", request.default_port},
-                    .source = EndpointSource::kThisNode,
-                    .why = "the only node",
-                    .here = true};
+  return Discovered{
+      .host = "127.0.0.1", .source = HostSource::kThisNode, .why = "the only node", .here = true};
 }
 
 }  // namespace autobatch

@@ -7,29 +7,27 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "orchestrator/dialect/endpoint.h"
 #include "orchestrator/dialect/launcher_facts.h"
 
 namespace autobatch {
 
-enum class EndpointSource { kGiven, kLauncherRankZero, kFirstHostOfStep, kThisNode };
-BOOST_DESCRIBE_ENUM(EndpointSource, kGiven, kLauncherRankZero, kFirstHostOfStep, kThisNode)
+enum class HostSource { kGiven, kLauncherRankZero, kFirstHostOfStep, kThisNode };
+BOOST_DESCRIBE_ENUM(HostSource, kGiven, kLauncherRankZero, kFirstHostOfStep, kThisNode)
 
 struct DiscoveryRequest {
-  // What the user said, as "host:port"; empty: nothing.
-  std::string given;
-  // For whatever names no port of ours; PortOfRun() of the run.
-  int64_t default_port = 0;
-  // More nodes than this one are expected, whatever the launcher says.
+  // The host that the user named; empty: none.
+  std::string given_host;
+  // Nodes that are expected, whatever the launcher says.
   std::optional<int64_t> node_count;
 };
 
 struct Discovered {
-  Endpoint endpoint;
-  EndpointSource source = EndpointSource::kGiven;
-  // "MASTER_ADDR of torchrun": for the log.
+  // A name or an address, without a port: the launcher's own port is taken by the launcher.
+  std::string host;
+  HostSource source = HostSource::kGiven;
+  // "rank 0 of torchrun": for the log.
   std::string why;
-  // This node is the one that the endpoint names, as far as the launcher says.
+  // This node is that host, as far as the launcher says.
   bool here = false;
 };
 

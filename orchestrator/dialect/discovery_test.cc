@@ -31,28 +31,27 @@ std::string Refusal(const DiscoveryRequest& request, const LauncherFacts& facts)
 }
 
 TEST(DiscoverCoordinator_AddressGiven, ComesFirst) {
-  const auto discovered =
-      DiscoverCoordinator({.given = "head:1234", .default_port = 7}, Torchrun("n1", 2));
+  const auto discovered = DiscoverCoordinator({.given_host = "head"}, Torchrun("n1", 2));
   ASSERT_TRUE(discovered.ok()) << discovered.status();
-  EXPECT_EQ(discovered->endpoint, (Endpoint{"head", 1234}));
-  EXPECT_EQ(discovered->source, EndpointSource::kGiven);
+  EXPECT_EQ(discovered->host, "head");
+  EXPECT_EQ(discovered->source, HostSource::kGiven);
 }
 
-TEST(DiscoverCoordinator_LaunchersRankZero, GetsAPortOfOurs) {
+TEST(DiscoverCoordinator_LaunchersRankZero, ComesBeforeTheNodeList) {
   LauncherFacts facts = Torchrun("n1", 2);
   facts.nodes = {"n7", "n8"};
-  const auto discovered = DiscoverCoordinator({.default_port = 7}, facts);
+  const auto discovered = DiscoverCoordinator({}, facts);
   ASSERT_TRUE(discovered.ok()) << discovered.status();
-  EXPECT_EQ(discovered->endpoint, (Endpoint{"n1", 7}));
-  EXPECT_EQ(discovered->source, EndpointSource::kLauncherRankZero);
+  EXPECT_EQ(discovered->host, "n1");
+  EXPECT_EQ(discovered->source, HostSource::kLauncherRankZero);
   EXPECT_TRUE(discovered->here);
 }
 
 TEST(DiscoverCoordinator_NodeListOnly, TakesTheFirstHost) {
-  const auto discovered = DiscoverCoordinator({.default_port = 7}, Slurm());
+  const auto discovered = DiscoverCoordinator({}, Slurm());
   ASSERT_TRUE(discovered.ok()) << discovered.status();
-  EXPECT_EQ(discovered->endpoint, (Endpoint{"n1", 7}));
-  EXPECT_EQ(discovered->source, EndpointSource::kFirstHostOfStep);
+  EXPECT_EQ(discovered->host, "n1");
+  EXPECT_EQ(discovered->source, HostSource::kFirstHostOfStep);
   EXPECT_FALSE(discovered->here);
 }
 
@@ -61,32 +60,31 @@ TEST(DiscoverCoordinator_OnlyNode, IsHere) {
        {Torchrun("127.0.0.1", 1),
         LauncherFacts{
             .dialect = Dialect::kSlurm, .node_count = 1, .node_name = "n1", .nodes = {"n1"}}}) {
-    const auto discovered = DiscoverCoordinator({.default_port = 7}, facts);
+    const auto discovered = DiscoverCoordinator({}, facts);
     ASSERT_TRUE(discovered.ok()) << discovered.status();
-    EXPECT_EQ(discovered->endpoint, (Endpoint{"127.0.0.1", 7}));
-    EXPECT_EQ(discovered->source, EndpointSource::kThisNode);
+    EXPECT_EQ(discovered->host, "127.0.0.1");
+    EXPECT_EQ(discovered->source, HostSource::kThisNode);
   }
   EXPECT_TRUE(DiscoverCoordinator({.node_count = 1}, {}).ok());
-  EXPECT_TRUE(DiscoverCoordinator({.given = "localhost:5", .node_count = 1}, {}).ok());
+  EXPECT_TRUE(DiscoverCoordinator({.given_host = "localhost", .node_count = 1}, {}).ok());
 }
 
 TEST(DiscoverCoordinator_LoopbackForOthers, IsRefusedAtOnce) {
-  EXPECT_THAT(Refusal({.given = "localhost:5"}, Slurm()),
+  EXPECT_THAT(Refusal({.given_host = "localhost"}, Slurm()),
               HasSubstr("'localhost' means each node itself, and 2 nodes are to connect to it"));
-  EXPECT_THAT(Refusal({.given = "127.0.1.1", .default_port = 7, .node_count = 3}, {}),
-              HasSubstr("3 nodes"));
-  EXPECT_THAT(Refusal({.default_port = 7}, Torchrun("127.0.0.1", 2)),
+  EXPECT_THAT(Refusal({.given_host = "127.0.1.1", .node_count = 3}, {}), HasSubstr("3 nodes"));
+  EXPECT_THAT(Refusal({}, Torchrun("127.0.0.1", 2)),
               HasSubstr("give a name or address that the other nodes can reach"));
   LauncherFacts elastic = Torchrun("localhost", 1);
   elastic.max_nodes = 4;
-  EXPECT_THAT(Refusal({.default_port = 7}, elastic), HasSubstr("4 nodes"));
+  EXPECT_THAT(Refusal({}, elastic), HasSubstr("4 nodes"));
 }
 
 TEST(DiscoverCoordinator_NothingSaysWhere, IsRefusedAtOnce) {
   EXPECT_THAT(Refusal({}, {}), HasSubstr("no coordinator: no launcher has left its variables here; "
                                          "give --coordinator HOST:PORT"));
   const LauncherFacts mpi{.dialect = Dialect::kOpenMpi, .rank = 1, .world_size = 4};
-  EXPECT_THAT(Refusal({.default_port = 7, .node_count = 2}, mpi), HasSubstr("Open MPI"));
+  EXPECT_THAT(Refusal({.node_count = 2}, mpi), HasSubstr("Open MPI"));
 }
 
 TEST(CheckAdvertised_LoopbackOffHost, IsRefused) {

@@ -4,6 +4,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "orchestrator/dialect/readers.h"
 #include "orchestrator/dialect/run_id.h"
 
@@ -98,7 +99,9 @@ std::optional<LauncherFacts> ReadKubeflow(EnvironmentReader& environment) {
   if (facts.master_address.empty()) {
     // An elastic job: the first worker's pod, "job-worker-0:23456".
     const std::string endpoint = environment.Text("PET_RDZV_ENDPOINT");
-    facts.master_address = endpoint.substr(0, endpoint.rfind(':'));
+    absl::string_view host = absl::string_view(endpoint).substr(0, endpoint.rfind(':'));
+    if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
+    facts.master_address = std::string(host);
   }
   // One process a pod, started without torchrun, has its pod's rank.
   const bool counts_nodes = facts.world_size_counts == WorldSizeCounts::kNodes ||

@@ -200,6 +200,7 @@ TEST(ReadLauncher_ElasticPods, SayTheirBoundsAndRunId) {
   EXPECT_EQ(facts.node_count, std::nullopt);
   EXPECT_EQ(facts.run_id, "run-9");
   EXPECT_EQ(facts.master_address, "job-worker-0");
+  EXPECT_EQ(Facts({{"PET_RDZV_ENDPOINT", "[fd00::1]:23456"}}).master_address, "fd00::1");
   EXPECT_THAT(Contradictions({{"PET_NNODES", "4:1"}}), HasSubstr("PET_NNODES='4:1'"));
 }
 
