@@ -14,14 +14,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "autobatch/base/files.h"
 #include "autobatch/base/log.h"
-#include "autobatch/base/status_macros.h"
-#include "autobatch/base/version.h"
-#include "autobatch/device/device_list.h"
-#include "autobatch/device/memory_reader.h"
 #include "autobatch/probe/command_line.h"
+#include "autobatch/probe/local_node.h"
 #include "autobatch/probe/node_probe.h"
 #include "autobatch/probe/node_summary.h"
 #include "autobatch/probe/result_cache.h"
@@ -30,19 +26,12 @@
 #include "autobatch/report/html.h"
 #include "autobatch/report/table.h"
 #include "autobatch/report/text.h"
-#include "autobatch/trial/command_trial_runner.h"
-#include "autobatch/trial/worker_trial_runner.h"
 #include "autobatch/types/json.h"
-#include "tools/programs.h"
 #include "tools/signal_watcher.h"
-#include "tools/simulation.h"
 #include "tools/terminal.h"
 
 namespace autobatch {
 namespace {
-
-// A cold disk takes a minute to bring CUDA's libraries.
-constexpr absl::Duration kDescribeTimeout = absl::Minutes(3);
 
 int Complain(const absl::Status& status, int exit_code) {
   const std::string hint = exit_code == kExitUsage ? "\nprobe --help says what there is." : "";
@@ -52,54 +41,6 @@ int Complain(const absl::Status& status, int exit_code) {
   WriteAll(STDERR_FILENO, absl::StrCat("probe: ", absl::StrJoin(lines, "\n"), hint, "\n"), "stderr")
       .IgnoreError();
   return exit_code;
-}
-
-std::string HostName() {
-  char name[256] = "";
-  gethostname(name, sizeof(name) - 1);
-  return name;
-}
-
-// The node as it is before anything runs.
-struct Node {
-  WorkerPrograms programs;
-  WorkerDescription worker;
-  DeviceList list;
-  // Null: real devices.
-  std::unique_ptr<Simulation> simulation;
-};
-
-DeviceSources SourcesOf(const Simulation* simulation) {
-  return simulation == nullptr ? RealDeviceSources()
-                               : SimulatedDeviceSources(simulation->driver_folder());
-}
-
-absl::StatusOr<Node> Describe(const ProbeSpec& spec) {
-  Node node;
-  AB_ASSIGN_OR_RETURN(DeviceRequest request, ParseDeviceRequest(spec.devices));
-  request.cpu_memory_limit = spec.memory_limit_bytes;
-  AB_ASSIGN_OR_RETURN(node.programs, FindPrograms());
-  if (!request.simulated.empty()) {
-    AB_ASSIGN_OR_RETURN(node.simulation, Simulation::Start(request.simulated, node.programs));
-  }
-  const DeviceSources sources = SourcesOf(node.simulation.get());
-  AB_ASSIGN_OR_RETURN(node.list, ListDevices(request, sources));
-  AB_ASSIGN_OR_RETURN(node.worker,
-                      DescribeWorker(node.programs, Add(Clock::Real().Now(), kDescribeTimeout)));
-  AB_ASSIGN_OR_RETURN(node.list,
-                      ApplyVerdict(request, sources, std::move(node.list), node.worker.devices));
-  return node;
-}
-
-HostFacts FactsOf(const Node& node) {
-  return {.date = absl::FormatTime(absl::RFC3339_sec, absl::Now(), absl::LocalTimeZone()),
-          .host = HostName(),
-          .autobatch_version = kVersion,
-          .libtorch_version = node.worker.libtorch_version,
-          .cuda_version = node.worker.cuda_version,
-          .driver_version = node.list.driver_version,
-          .nccl_version = node.worker.nccl_version,
-          .cuda_visible_devices = node.list.cuda_visible_devices};
 }
 
 // What stdout gets. FailedPrecondition where the format has nothing to say.
@@ -136,47 +77,23 @@ absl::Status WriteOutputs(const CommandLine& line, const NodeReport& report) {
   return status;
 }
 
-std::unique_ptr<TrialRunner> MakeRunner(const ProbeSpec& spec, const Node& node,
-                                        const Device& device, const WorkloadSpec& workload,
-                                        DeviceMemoryReader& memory) {
-  if (workload.kind != WorkloadKind::kCommand) {
-    return NewWorkerTrialRunner(
-        {.programs = node.programs, .device = device, .workload = workload});
-  }
-  return NewCommandTrialRunner(
-      {.guard = node.programs.guard,
-       // Without it, as in an incomplete installation, the driver's view is left.
-       .observer = FindBeside("autobatch/observer", "libobserver.so").value_or(""),
-       .environment = node.programs.environment,
-       .working_directory = std::filesystem::absolute(ResolveUserPath(".")).string(),
-       .device = device,
-       .workload = workload,
-       .world_size = WorldSize(spec, static_cast<int64_t>(node.list.devices.size())),
-       .read_device_memory = [&memory, uuid = device.uuid] { return memory.Read(uuid); }});
-}
-
-NodeReport Probe(const CommandLine& line, const Node& node, SignalWatcher& signals) {
-  NodeReport report{.host = FactsOf(node), .workload = line.probe.workload};
-  report.workload.precision = WorkloadFor(line.probe, node.list.devices.front()).precision;
-  report.warnings = node.list.warnings;
+NodeReport Probe(const CommandLine& line, LocalNode& node, SignalWatcher& signals) {
+  NodeReport report{.host = node.Facts(), .workload = line.probe.workload};
+  report.workload.precision = WorkloadFor(line.probe, node.devices().front()).precision;
+  report.warnings = node.list().warnings;
   if (!line.quiet) {
     WriteAll(STDERR_FILENO,
-             Banner(report.host, report.workload, node.list.devices, node.list.warnings), "stderr")
+             Banner(report.host, report.workload, node.devices(), node.list().warnings), "stderr")
         .IgnoreError();
   }
   const std::string directory = line.probe.cache_directory.empty() ? ResultCache::DefaultDirectory()
                                                                    : line.probe.cache_directory;
   const ResultCache cache(directory);
-  Terminal terminal(node.list.devices);
-  NodeProbeParts parts{.observer = line.quiet ? nullptr : &terminal,
-                       .cache = line.probe.use_cache && !directory.empty() ? &cache : nullptr,
-                       .driver_version = node.list.driver_version.value_or(""),
-                       .libtorch_version = node.worker.libtorch_version};
-  DeviceMemoryReader memory(SourcesOf(node.simulation.get()).nvml);
-  parts.make_runner = [&](const Device& device, const WorkloadSpec& workload) {
-    return MakeRunner(line.probe, node, device, workload, memory);
-  };
-  NodeProbe probe(line.probe, node.list.devices, std::move(parts));
+  Terminal terminal(node.devices());
+  NodeProbeParts parts = node.Parts();
+  parts.observer = line.quiet ? nullptr : &terminal;
+  parts.cache = line.probe.use_cache && !directory.empty() ? &cache : nullptr;
+  NodeProbe probe(line.probe, node.devices(), std::move(parts));
   signals.OnSignal([&probe](int signal) {
     probe.Cancel({.kind = FailureKind::kCancelled,
                   .message = absl::StrCat("ended by signal ", signal),
@@ -216,14 +133,14 @@ int Main(int argc, char** argv) {
   if (!readable.ok()) return Complain(readable, kExitUsage);
   InitLog(argv[0], line->verbose);
 
-  const absl::StatusOr<Node> node = Describe(line->probe);
+  const absl::StatusOr<std::unique_ptr<LocalNode>> node = LocalNode::Describe(line->probe);
   if (absl::IsInvalidArgument(node.status()) || absl::IsUnimplemented(node.status())) {
     return Complain(node.status(), kExitUsage);
   }
   if (absl::IsNotFound(node.status())) return Complain(node.status(), kExitNoDevice);
   if (!node.ok()) return Complain(node.status(), kExitCannotRun);
 
-  const NodeReport report = Probe(*line, *node, signals);
+  const NodeReport report = Probe(*line, **node, signals);
   const absl::Status written = WriteOutputs(*line, report);
   if (written.ok()) return static_cast<int>(report.exit_code);
   return Complain(written,

@@ -1,5 +1,5 @@
-#ifndef TOOLS_SIMULATION_H_
-#define TOOLS_SIMULATION_H_
+#ifndef AUTOBATCH_PROBE_SIMULATION_H_
+#define AUTOBATCH_PROBE_SIMULATION_H_
 
 #include <memory>
 #include <string>
@@ -14,10 +14,11 @@ namespace autobatch {
 // it.
 class Simulation {
  public:
-  // InvalidArgument names the card that is unknown, and the nearest one. Adds what the children
-  // need to `programs.environment`. Changes this process's environment: before any other thread
-  // reads it.
+  // The devices' UUIDs follow from `node_name`; empty: from the host's. InvalidArgument names the
+  // card that is unknown, and the nearest one. Adds what the children need to
+  // `programs.environment`. Changes this process's environment: before any other thread reads it.
   static absl::StatusOr<std::unique_ptr<Simulation>> Start(const std::string& devices,
+                                                           const std::string& node_name,
                                                            WorkerPrograms& programs);
   ~Simulation();
   Simulation(const Simulation&) = delete;
@@ -35,4 +36,4 @@ class Simulation {
 
 }  // namespace autobatch
 
-#endif  // TOOLS_SIMULATION_H_
+#endif  // AUTOBATCH_PROBE_SIMULATION_H_

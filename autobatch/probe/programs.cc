@@ -1,4 +1,4 @@
-#include "tools/programs.h"
+#include "autobatch/probe/programs.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "tools/simulation.h"
+#include "autobatch/probe/simulation.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -8,13 +8,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/status_macros.h"
+#include "autobatch/probe/programs.h"
 #include "autobatch/simcuda/configuration.h"
-#include "tools/programs.h"
 
 namespace autobatch {
 namespace {
 
 constexpr char kDevices[] = "AUTOBATCH_SIM_DEVICES";
+constexpr char kNode[] = "AUTOBATCH_SIM_NODE";
 constexpr char kShared[] = "AUTOBATCH_SIM_SHARED";
 
 absl::StatusOr<std::string> NewFolder() {
@@ -36,6 +37,7 @@ std::string Prepended(const char* variable, const std::string& value, char separ
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Start(const std::string& devices,
+                                                              const std::string& node_name,
                                                               WorkerPrograms& programs) {
   if (const std::string error = simcuda::ParseDeviceList(devices).error; !error.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("--device=sim:", devices, ": ", error));
@@ -47,6 +49,7 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Start(const std::string&
   simulation->driver_folder_ = std::filesystem::path(driver).parent_path().string();
 
   setenv(kDevices, devices.c_str(), 1);
+  if (!node_name.empty()) setenv(kNode, node_name.c_str(), 1);
   if (std::getenv(kShared) == nullptr) {
     AB_ASSIGN_OR_RETURN(simulation->shared_folder_, NewFolder());
     setenv(kShared, simulation->shared_folder_.c_str(), 1);

@@ -1,5 +1,5 @@
-#ifndef TOOLS_PROGRAMS_H_
-#define TOOLS_PROGRAMS_H_
+#ifndef AUTOBATCH_PROBE_PROGRAMS_H_
+#define AUTOBATCH_PROBE_PROGRAMS_H_
 
 #include <string>
 
@@ -17,4 +17,4 @@ absl::StatusOr<std::string> FindBeside(const std::string& package, const std::st
 
 }  // namespace autobatch
 
-#endif  // TOOLS_PROGRAMS_H_
+#endif  // AUTOBATCH_PROBE_PROGRAMS_H_

@@ -1,0 +1,95 @@
+#include "autobatch/probe/local_node.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "autobatch/base/clock.h"
+#include "autobatch/base/files.h"
+#include "autobatch/base/status_macros.h"
+#include "autobatch/base/version.h"
+#include "autobatch/probe/programs.h"
+#include "autobatch/trial/command_trial_runner.h"
+
+namespace autobatch {
+namespace {
+
+// A cold disk takes a minute to bring CUDA's libraries.
+constexpr absl::Duration kDescribeTimeout = absl::Minutes(3);
+
+std::string HostName() {
+  char name[256] = "";
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::Describe(const ProbeSpec& spec,
+                                                               const std::string& name) {
+  auto node = std::unique_ptr<LocalNode>(new LocalNode);
+  node->spec_ = spec;
+  AB_ASSIGN_OR_RETURN(DeviceRequest request, ParseDeviceRequest(spec.devices));
+  request.cpu_memory_limit = spec.memory_limit_bytes;
+  AB_ASSIGN_OR_RETURN(node->programs_, FindPrograms());
+  if (!request.simulated.empty()) {
+    AB_ASSIGN_OR_RETURN(node->simulation_,
+                        Simulation::Start(request.simulated, name, node->programs_));
+  }
+  DeviceSources sources = node->Sources();
+  if (!name.empty()) sources.host_name = name;
+  AB_ASSIGN_OR_RETURN(node->list_, ListDevices(request, sources));
+  AB_ASSIGN_OR_RETURN(node->worker_,
+                      DescribeWorker(node->programs_, Add(Clock::Real().Now(), kDescribeTimeout)));
+  AB_ASSIGN_OR_RETURN(
+      node->list_, ApplyVerdict(request, sources, std::move(node->list_), node->worker_.devices));
+  node->memory_ = std::make_unique<DeviceMemoryReader>(std::move(sources.nvml));
+  return node;
+}
+
+DeviceSources LocalNode::Sources() const {
+  return simulation_ == nullptr ? RealDeviceSources()
+                                : SimulatedDeviceSources(simulation_->driver_folder());
+}
+
+HostFacts LocalNode::Facts() const {
+  return {.date = absl::FormatTime(absl::RFC3339_sec, absl::Now(), absl::LocalTimeZone()),
+          .host = HostName(),
+          .autobatch_version = kVersion,
+          .libtorch_version = worker_.libtorch_version,
+          .cuda_version = worker_.cuda_version,
+          .driver_version = list_.driver_version,
+          .nccl_version = worker_.nccl_version,
+          .cuda_visible_devices = list_.cuda_visible_devices};
+}
+
+NodeProbeParts LocalNode::Parts() {
+  NodeProbeParts parts{.driver_version = list_.driver_version.value_or(""),
+                       .libtorch_version = worker_.libtorch_version};
+  parts.make_runner = [this](const Device& device, const WorkloadSpec& workload) {
+    return MakeRunner(device, workload);
+  };
+  return parts;
+}
+
+std::unique_ptr<TrialRunner> LocalNode::MakeRunner(const Device& device,
+                                                   const WorkloadSpec& workload) {
+  if (workload.kind != WorkloadKind::kCommand) {
+    return NewWorkerTrialRunner({.programs = programs_, .device = device, .workload = workload});
+  }
+  return NewCommandTrialRunner(
+      {.guard = programs_.guard,
+       // Without it, as in an incomplete installation, the driver's view is left.
+       .observer = FindBeside("autobatch/observer", "libobserver.so").value_or(""),
+       .environment = programs_.environment,
+       .working_directory = std::filesystem::absolute(ResolveUserPath(".")).string(),
+       .device = device,
+       .workload = workload,
+       .world_size = WorldSize(spec_, static_cast<int64_t>(devices().size())),
+       .read_device_memory = [this, uuid = device.uuid] { return memory_->Read(uuid); }});
+}
+
+}  // namespace autobatch
