@@ -73,7 +73,7 @@ struct Report {
   std::string run_id;
   int64_t round = 0;
   std::vector<DeviceOutcome> devices;
-  // Bytes that a communicator was measured to take; absent: not measured.
+  // Held back for communicators while these batches were confirmed; absent: not known.
   std::optional<int64_t> communicator_bytes;
   // One line about the node, for people.
   std::string summary;

@@ -3,8 +3,11 @@
 
 #include <boost/describe.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "orchestrator/plan/plan.h"
 
 // What the coordinator says to an agent. See messages.h.
 namespace autobatch {
@@ -34,34 +37,31 @@ BOOST_DESCRIBE_STRUCT(Progress, (), (run_id, round, have, need, missing, text))
 struct Collect {
   std::string run_id;
   int64_t round = 0;
+  // Hold back at least so much for communicators: it was measured. Absent: as the agent thinks.
+  std::optional<int64_t> communicator_bytes;
 };
-BOOST_DESCRIBE_STRUCT(Collect, (), (run_id, round))
+BOOST_DESCRIBE_STRUCT(Collect, (), (run_id, round, communicator_bytes))
 
-// Take part in a reduction of everybody's smallest batch. An empty id: you are its root, make one
-// and tell it. An attempt ends with a result, a higher attempt, a Prepare or an Abort.
+// Take part in a reduction of everybody's smallest batch. An empty id: make one and tell it,
+// another Reduce of the same attempt follows. An attempt ends with a result, a higher attempt, a
+// Prepare or an Abort.
 struct Reduce {
   std::string run_id;
   int64_t round = 0;
   int64_t attempt = 0;
   std::string unique_id;
-  // The agent's devices are the ranks from here on, of so many in all.
+  // The agent's devices that can train are the ranks from here on, of so many in all.
   int64_t rank_base = 0;
   int64_t world = 0;
 };
 BOOST_DESCRIBE_STRUCT(Reduce, (), (run_id, round, attempt, unique_id, rank_base, world))
 
-// What one device may load.
-struct DeviceGrant {
-  std::string uuid;
-  int64_t batch = 0;
-};
-BOOST_DESCRIBE_STRUCT(DeviceGrant, (), (uuid, batch))
-
-// The receiver's own part of the round; comes before its Prepare, which is the same for all.
+// What the receiver's devices may load, where that is not the same for all; comes before its
+// Prepare, which is.
 struct Grants {
   std::string run_id;
   int64_t round = 0;
-  std::vector<DeviceGrant> devices;
+  std::vector<DeviceShare> devices;
 };
 BOOST_DESCRIBE_STRUCT(Grants, (), (run_id, round, devices))
 

@@ -315,7 +315,10 @@ absl::Status Validate(const Progress& progress) {
   return Text("text", progress.text);
 }
 
-absl::Status Validate(const Collect& collect) { return Head(collect, 1); }
+absl::Status Validate(const Collect& collect) {
+  AB_RETURN_IF_ERROR(Head(collect, 1));
+  return Number("communicator_bytes", collect.communicator_bytes, 0, kMaxBytes);
+}
 
 absl::Status Validate(const Reduce& reduce) {
   AB_RETURN_IF_ERROR(Head(reduce, 1));

@@ -126,6 +126,8 @@ TEST(MessageRulesTest, OtherMessages_AreBoundedInEveryField) {
   EXPECT_THAT(Complaint<Progress>([](Progress& p) { p.need = -1; }), HasSubstr("need"));
   EXPECT_THAT(Complaint<Progress>([](Progress& p) { p.missing.resize(4097); }), HasSubstr("4097"));
   EXPECT_THAT(Complaint<Collect>([](Collect& c) { c.round = 0; }), HasSubstr("round"));
+  EXPECT_THAT(Complaint<Collect>([](Collect& c) { c.communicator_bytes = -1; }),
+              HasSubstr("communicator_bytes"));
   EXPECT_THAT(Complaint<Reduce>([](Reduce& r) { r.rank_base = r.world; }), HasSubstr("rank_base"));
   EXPECT_THAT(Complaint<Reduce>([](Reduce& r) { r.world = kMaxWorld + 1; }), HasSubstr("world"));
   EXPECT_EQ(Complaint<Reduce>([](Reduce& r) { r.unique_id = ""; }), "");

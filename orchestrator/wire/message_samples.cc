@@ -52,7 +52,7 @@ std::vector<Message> SampleMessages() {
                .need = 2,
                .missing = {"node-b"},
                .text = "waiting for 1 node"},
-      Collect{.run_id = "job-1", .round = 3},
+      Collect{.run_id = "job-1", .round = 3, .communicator_bytes = 1 << 30},
       Reduce{.run_id = "job-1",
              .round = 3,
              .attempt = 1,

@@ -1,0 +1,40 @@
+#ifndef ORCHESTRATOR_CORE_COORDINATOR_STATE_H_
+#define ORCHESTRATOR_CORE_COORDINATOR_STATE_H_
+
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace autobatch {
+
+inline constexpr char kCoordinatorStateSchema[] = "autobatch.coordinator_state.v1";
+
+// A member of the committed round.
+struct StateMember {
+  std::string agent;
+  std::string incarnation;
+};
+BOOST_DESCRIBE_STRUCT(StateMember, (), (agent, incarnation))
+
+// What a coordinator must remember over a restart: rounds that were used never come again, and a
+// committed record stands. It is on the disk before anybody hears of what it says.
+struct CoordinatorState {
+  std::string schema = kCoordinatorStateSchema;
+  std::string run_id;
+  // The last round that was begun.
+  int64_t round = 0;
+  // The digest that was offered to everybody in `round`; empty: it did not get so far.
+  std::string prepared_digest;
+  // The last round that was committed, its record's digest, and who had prepared it. 0: none.
+  int64_t committed_round = 0;
+  std::string committed_digest;
+  std::vector<StateMember> members;
+};
+BOOST_DESCRIBE_STRUCT(CoordinatorState, (),
+                      (schema, run_id, round, prepared_digest, committed_round, committed_digest,
+                       members))
+
+}  // namespace autobatch
+
+#endif  // ORCHESTRATOR_CORE_COORDINATOR_STATE_H_
