@@ -73,7 +73,8 @@ struct WorkerShare {
   // This rank's largest micro-batch, and its micro-steps in order.
   int64_t micro_batch = 0;
   std::vector<MicroSteps> steps;
-  // The mean weight of a micro-step, and the weight of each where they are equal.
+  // What a micro-batch's mean loss is multiplied by: the mean over this rank's micro-steps, and the
+  // weight of each where they are equal. One of n samples weighs n * replicas / global_batch.
   double weight = 0;
   double lr_factor = 1;
   // Optimizer steps; absent: the data set's size is not known.

@@ -20,16 +20,17 @@ PlanRow Row(int64_t world_size, int64_t processes, std::vector<PlanGroup> groups
           .global_batch = 340,
           .micro_batch = 57,
           .accumulation = 2,
+          .sample_weight = 3.0 / 340,
           .lr_factor = 0.1,
           .groups = std::move(groups)};
 }
 
-// Three ranks: two take 57 and 57, one 56 and 56.
+// Three ranks: two take 57 and 57, one 57 and 55.
 Record RecordOfThree() {
   Record record{.run_id = "job", .round = 4, .minimum_batch = 57, .world_size = 3, .digest = "d4"};
-  record.plan.rows = {Row(3, 3,
-                          {{.ranks = 2, .steps = {{2, 57, 3 * 57.0 / 340}}},
-                           {.ranks = 1, .steps = {{1, 57, 3 * 57.0 / 340}, {1, 55, 0.25}}}})};
+  const PlanGroup first = {.ranks = 2, .steps = {{2, 57}}};
+  const PlanGroup last = {.ranks = 1, .steps = {{1, 57}, {1, 55}}};
+  record.plan.rows = {Row(3, 3, {first, last})};
   return record;
 }
 
@@ -55,6 +56,8 @@ TEST(ShareForTest, RankOfTheActualWorld_GetsItsOwnPart) {
   EXPECT_EQ(last->steps[1].micro_batch, 55);
   EXPECT_EQ(last->global_batch, 340);
   EXPECT_EQ(last->digest, "d4");
+  EXPECT_DOUBLE_EQ(first->weight, 57 * 3.0 / 340);
+  EXPECT_DOUBLE_EQ(last->weight, 56 * 3.0 / 340);
 }
 
 TEST(ShareForTest, WorldWithoutARow_IsNotFoundAndNamesTheSizes) {
