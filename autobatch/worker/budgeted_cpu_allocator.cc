@@ -3,7 +3,9 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/Device.h>
 #include <c10/util/Exception.h>
+#include <malloc.h>
 
+#include <climits>
 #include <cstdlib>
 #include <limits>
 #include <new>
@@ -26,10 +28,16 @@ constexpr std::size_t kLargest =
 
 }  // namespace
 
+void KeepHeapBetweenSteps() {
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);
+}
+
 BudgetedCpuAllocator& BudgetedCpuAllocator::Install() {
   // Never destroyed: tensors with static lifetime give their memory back after main.
   static BudgetedCpuAllocator* const instance = [] {
     auto* allocator = new BudgetedCpuAllocator;
+    KeepHeapBetweenSteps();
     c10::SetAllocator(c10::DeviceType::CPU, allocator, kPriority);
     return allocator;
   }();
@@ -100,6 +108,8 @@ void BudgetedCpuAllocator::copy_data(void* destination, const void* source,
                                      std::size_t count) const {
   default_copy_data(destination, source, count);
 }
+
+void BudgetedCpuAllocator::ReleaseFreeMemory() { malloc_trim(0); }
 
 void BudgetedCpuAllocator::ResetPeaks() {
   held_.peak.store(current_bytes(), std::memory_order_relaxed);

@@ -7,8 +7,10 @@
 #include <ATen/ops/randn.h>
 #include <c10/util/Exception.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -128,6 +130,25 @@ TEST_F(BudgetedCpuAllocatorTest, Size_BeyondAnyMachine_IsRefusedNotOverflowed) {
   EXPECT_THROW(allocator_.allocate(~std::size_t{0}), c10::OutOfMemoryError);
   EXPECT_THROW(allocator_.allocate(std::size_t{1} << 62), c10::OutOfMemoryError);
   EXPECT_EQ(allocator_.current_bytes(), start_);
+}
+
+// What this process keeps resident, in bytes.
+int64_t Resident() {
+  int64_t pages = 0;
+  int64_t resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+TEST_F(BudgetedCpuAllocatorTest, FreedMemory_StaysForTheNextStepAndGoesWhenReleased) {
+  const int64_t before = Resident();
+  {
+    std::vector<at::Tensor> activations;
+    for (int i = 0; i < 64; ++i) activations.push_back(at::ones({4 * kMiB}, at::kByte));
+  }
+  EXPECT_GT(Resident() - before, 200 * kMiB);
+  BudgetedCpuAllocator::ReleaseFreeMemory();
+  EXPECT_LT(Resident() - before, 50 * kMiB);
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ class CpuMemory final : public DeviceMemory {
   int64_t Retries() const override { return 0; }
   std::optional<int64_t> RefusedBytes() const override { return allocator_.refused_bytes(); }
   void ClearRefusal() override { allocator_.ClearRefusal(); }
-  void ReleaseCache() override {}
+  void ReleaseCache() override { BudgetedCpuAllocator::ReleaseFreeMemory(); }
   void Synchronize() override {}
 
  private:
