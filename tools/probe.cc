@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "autobatch/base/files.h"
 #include "autobatch/base/log.h"
+#include "autobatch/base/status_macros.h"
 #include "autobatch/probe/command_line.h"
 #include "autobatch/probe/local_node.h"
 #include "autobatch/probe/node_probe.h"
@@ -56,25 +57,28 @@ absl::StatusOr<std::string> Formatted(OutputFormat format, const NodeReport& rep
   return absl::InternalError("unknown format");
 }
 
-// Writes everything asked for. An output that is lost does not keep back the others.
+// Writes everything asked for. An output that is lost does not keep back the others; the error
+// names all that were lost.
 absl::Status WriteOutputs(const CommandLine& line, const NodeReport& report) {
-  absl::Status status;
-  if (!line.html_path.empty())
-    status.Update(WriteFileAtomically(line.html_path, HtmlReport(report)));
+  std::vector<std::string> lost;
+  const auto keep = [&lost](const absl::Status& status) {
+    if (!status.ok()) lost.emplace_back(status.message());
+  };
+  if (!line.html_path.empty()) keep(WriteFileAtomically(line.html_path, HtmlReport(report)));
   const bool json_on_stdout = line.json_path == "-";
   if (!line.json_path.empty() && !json_on_stdout) {
-    status.Update(WriteFileAtomically(line.json_path, ToPrettyJson(report)));
+    keep(WriteFileAtomically(line.json_path, ToPrettyJson(report)));
   }
   const absl::StatusOr<std::string> text =
       Formatted(json_on_stdout ? OutputFormat::kJson : line.format, report);
-  status.Update(text.ok() ? WriteAll(STDOUT_FILENO, *text, "stdout") : text.status());
+  keep(text.ok() ? WriteAll(STDOUT_FILENO, *text, "stdout") : text.status());
   // The answer for people goes where it disturbs nothing.
   const bool table_shown = !json_on_stdout && line.format == OutputFormat::kTable;
   if (!table_shown && !line.quiet) {
-    status.Update(WriteAll(STDERR_FILENO, ResultTable(report, Terminal::Width(STDERR_FILENO, 100)),
-                           "stderr"));
+    keep(WriteAll(STDERR_FILENO, ResultTable(report, Terminal::Width(STDERR_FILENO, 100)),
+                  "stderr"));
   }
-  return status;
+  return lost.empty() ? absl::OkStatus() : absl::DataLossError(absl::StrJoin(lost, "; "));
 }
 
 NodeReport Probe(const CommandLine& line, LocalNode& node, SignalWatcher& signals) {
@@ -120,6 +124,14 @@ absl::Status CheckWorkloadFile(const WorkloadSpec& workload) {
                                                  workload.name, "': ", std::strerror(errno)));
 }
 
+// Minutes of probing are not to end with nowhere to put the answer.
+absl::Status CheckOutputs(const CommandLine& line) {
+  for (const std::string& path : {line.json_path, line.html_path}) {
+    if (!path.empty() && path != "-") AB_RETURN_IF_ERROR(CheckFileCanBeWritten(path));
+  }
+  return absl::OkStatus();
+}
+
 int Main(int argc, char** argv) {
   SignalWatcher signals;
   const std::vector<std::string> arguments(argv + 1, argv + argc);
@@ -131,6 +143,8 @@ int Main(int argc, char** argv) {
   }
   const absl::Status readable = CheckWorkloadFile(line->probe.workload);
   if (!readable.ok()) return Complain(readable, kExitUsage);
+  const absl::Status writable = CheckOutputs(*line);
+  if (!writable.ok()) return Complain(writable, kExitUsage);
   InitLog(argv[0], line->verbose);
 
   const absl::StatusOr<std::unique_ptr<LocalNode>> node = LocalNode::Describe(line->probe);

@@ -20,6 +20,28 @@ absl::Status Error(int error, absl::string_view doing, absl::string_view path) {
   return absl::ErrnoToStatus(error, absl::StrCat("cannot ", doing, " ", path));
 }
 
+// /dev/full, a pipe: there is nothing to rename.
+bool IsWrittenInPlace(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
+}
+
+struct TemporaryFile {
+  std::string path;
+  int descriptor = -1;
+};
+
+// Opens a new file in the folder of `path`, which is made if need be.
+absl::StatusOr<TemporaryFile> MakeTemporaryBeside(const std::string& path) {
+  std::error_code no_folder;  // Shows when the file is opened, but only this says why.
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (!parent.empty()) std::filesystem::create_directories(parent, no_folder);
+  TemporaryFile file{.path = path + ".XXXXXX"};
+  file.descriptor = mkostemp(file.path.data(), O_CLOEXEC);
+  if (file.descriptor < 0) return Error(no_folder ? no_folder.value() : errno, "write", path);
+  return file;
+}
+
 }  // namespace
 
 std::string ResolveUserPath(absl::string_view path) {
@@ -56,36 +78,36 @@ absl::Status WriteAll(int descriptor, absl::string_view content, absl::string_vi
   return absl::OkStatus();
 }
 
+absl::Status CheckFileCanBeWritten(const std::string& path) {
+  if (IsWrittenInPlace(path)) {
+    return access(path.c_str(), W_OK) == 0 ? absl::OkStatus() : Error(errno, "write", path);
+  }
+  AB_ASSIGN_OR_RETURN(const TemporaryFile file, MakeTemporaryBeside(path));
+  close(file.descriptor);
+  unlink(file.path.c_str());
+  return absl::OkStatus();
+}
+
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content) {
-  std::error_code ignored;
-  std::error_code no_folder;  // Shows when the file is opened, but only this says why.
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  if (!parent.empty()) std::filesystem::create_directories(parent, no_folder);
-
-  const bool in_place =
-      std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
-  std::string target = path;
-  int file = -1;
-  if (in_place) {
-    file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  } else {
-    target += ".XXXXXX";
-    file = mkostemp(target.data(), O_CLOEXEC);
+  if (IsWrittenInPlace(path)) {
+    const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file < 0) return Error(errno, "write", path);
+    absl::Status status = WriteAll(file, content, path);
+    if (close(file) != 0 && status.ok()) status = Error(errno, "write", path);
+    return status;
   }
-  if (file < 0) return Error(no_folder ? no_folder.value() : errno, "write", path);
-
-  absl::Status status = WriteAll(file, content, path);
-  if (!in_place && status.ok()) {
-    const mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(file, 0666 & ~mask) != 0 || fsync(file) != 0) status = Error(errno, "write", path);
-  }
-  if (close(file) != 0 && status.ok()) status = Error(errno, "write", path);
-  if (in_place) return status;
-  if (status.ok() && rename(target.c_str(), path.c_str()) != 0) {
+  AB_ASSIGN_OR_RETURN(const TemporaryFile file, MakeTemporaryBeside(path));
+  absl::Status status = WriteAll(file.descriptor, content, path);
+  const mode_t mask = umask(0);
+  umask(mask);
+  if (status.ok() && (fchmod(file.descriptor, 0666 & ~mask) != 0 || fsync(file.descriptor) != 0)) {
     status = Error(errno, "write", path);
   }
-  if (!status.ok()) unlink(target.c_str());
+  if (close(file.descriptor) != 0 && status.ok()) status = Error(errno, "write", path);
+  if (status.ok() && rename(file.path.c_str(), path.c_str()) != 0) {
+    status = Error(errno, "write", path);
+  }
+  if (!status.ok()) unlink(file.path.c_str());
   return status;
 }
 

@@ -37,6 +37,22 @@ TEST(WriteFileAtomicallyTest, FullDisk_IsAnErrorThatNamesThePath) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("/dev/full"));
 }
 
+TEST(CheckFileCanBeWrittenTest, PlaceThatCan_IsLeftAsItWas) {
+  const std::string folder = Folder("check");
+  ASSERT_TRUE(CheckFileCanBeWritten(folder + "/a/b.json").ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder + "/a"));
+  ASSERT_TRUE(WriteFileAtomically(folder + "/a/b.json", "one").ok());
+  ASSERT_TRUE(CheckFileCanBeWritten(folder + "/a/b.json").ok());
+  EXPECT_EQ(*ReadFile(folder + "/a/b.json"), "one");
+  EXPECT_TRUE(CheckFileCanBeWritten("/dev/null").ok());
+}
+
+TEST(CheckFileCanBeWrittenTest, PlaceThatCannot_IsNamed) {
+  const absl::Status status = CheckFileCanBeWritten("/proc/none/report.json");
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/proc/none/report.json"));
+}
+
 TEST(WriteFileAtomicallyTest, FolderThatCannotBeMade_SaysWhy) {
   const absl::Status status = WriteFileAtomically("/dev/null/folder/file", "text");
   EXPECT_THAT(std::string(status.message()), HasSubstr("/dev/null/folder/file"));

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import unittest
 
 from tests.e2e.programs import PROBE, descendants, probe, scratch, small, wait_until_gone
@@ -80,6 +81,21 @@ class OutputTest(unittest.TestCase):
         self.assertEqual(run.returncode, 1, run.stderr)
         self.assertIn("/dev/full", run.stderr)
         self.assertIn("Safe batch per device 2", run.stdout)
+
+    def test_place_that_cannot_be_written_is_refused_before_any_step(self):
+        run = probe(*self.TINY, "--json", "/proc/none/report.json")
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("/proc/none/report.json", run.stderr)
+        self.assertEqual(run.stdout, "")
+
+    def test_every_lost_output_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            full = os.path.join(folder, "full.html")
+            os.symlink("/dev/full", full)
+            run = probe(*self.TINY, "--json", "/dev/full", "--html", full)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn("cannot write /dev/full", run.stderr)
+        self.assertIn(f"cannot write {full}", run.stderr)
 
     def test_closed_stdout_is_an_error_not_a_crash(self):
         reading, writing = os.pipe()
