@@ -1,0 +1,148 @@
+#include "orchestrator/launch/torchrun_command.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "autobatch/base/status_macros.h"
+
+namespace autobatch {
+namespace {
+
+// torchrun's options that take no value; all others take one.
+constexpr std::array<absl::string_view, 9> kSwitches = {
+    "--standalone", "--no-python", "--run-path",          "--module", "-m", "--use-env",
+    "--help",       "-h",          "--virtual-local-rank"};
+
+absl::string_view BaseName(absl::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// How many words name torchrun itself; 0: it is another program.
+size_t WordsOfTorchrun(std::span<const std::string> command) {
+  if (command.empty()) return 0;
+  const absl::string_view program = BaseName(command[0]);
+  if (program == "torchrun") return 1;
+  if (!absl::StartsWith(program, "python")) return 0;
+  for (size_t at = 1; at + 1 < command.size() && absl::StartsWith(command[at], "-"); ++at) {
+    if (command[at] != "-m") continue;
+    const std::string& module = command[at + 1];
+    return module == "torch.distributed.run" || module == "torch.distributed.launch" ? at + 2 : 0;
+  }
+  return 0;
+}
+
+absl::Status Malformed(absl::string_view option, absl::string_view value,
+                       absl::string_view expected) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("torchrun's ", option, " '", absl::CEscape(value), "': expected ", expected));
+}
+
+absl::Status ReadNodes(absl::string_view text, TorchrunCommand& torchrun) {
+  const std::pair<absl::string_view, absl::string_view> bounds =
+      absl::StrSplit(text, absl::MaxSplits(':', 1));
+  const absl::string_view most = bounds.first.size() == text.size() ? text : bounds.second;
+  int32_t low = 0;
+  int32_t high = 0;
+  if (!absl::SimpleAtoi(bounds.first, &low) || !absl::SimpleAtoi(most, &high) || low < 1 ||
+      high < low) {
+    return Malformed("--nnodes", text, "a number of nodes, or MIN:MAX");
+  }
+  torchrun.min_nodes = low;
+  torchrun.max_nodes = high;
+  return absl::OkStatus();
+}
+
+absl::Status ReadProcesses(absl::string_view text, TorchrunCommand& torchrun) {
+  int32_t number = 0;
+  const bool counted = absl::SimpleAtoi(text, &number) && number > 0;
+  if (!counted && text != "gpu" && text != "cpu" && text != "auto" && text != "xpu") {
+    return Malformed("--nproc-per-node", text, "a number of processes, gpu, cpu or auto");
+  }
+  torchrun.processes = std::string(text);
+  return absl::OkStatus();
+}
+
+std::string Variable(const Environment& environment, const char* name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
+absl::Status ReadOption(absl::string_view name, absl::string_view value,
+                        TorchrunCommand& torchrun) {
+  if (name == "--no-python") torchrun.no_python = true;
+  if (name == "--module" || name == "-m") torchrun.module = true;
+  if (name == "--nnodes") return ReadNodes(value, torchrun);
+  if (name == "--nproc-per-node") return ReadProcesses(value, torchrun);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<TorchrunCommand>> ReadTorchrunCommand(
+    std::span<const std::string> command, const Environment& environment) {
+  size_t at = WordsOfTorchrun(command);
+  if (at == 0) return std::nullopt;
+  TorchrunCommand torchrun;
+  if (const std::string nodes = Variable(environment, "PET_NNODES"); !nodes.empty()) {
+    AB_RETURN_IF_ERROR(ReadNodes(nodes, torchrun));
+  }
+  if (const std::string count = Variable(environment, "PET_NPROC_PER_NODE"); !count.empty()) {
+    AB_RETURN_IF_ERROR(ReadProcesses(count, torchrun));
+  }
+  for (; at < command.size() && absl::StartsWith(command[at], "-") && command[at] != "--"; ++at) {
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(command[at], absl::MaxSplits('=', 1));
+    // Either spelling is torchrun's: --nproc_per_node, --nproc-per-node.
+    const std::string name =
+        absl::StrCat("--", absl::StrReplaceAll(absl::StripPrefix(parts.first, "--"), {{"_", "-"}}));
+    const std::string& option = absl::StartsWith(parts.first, "--") ? name : parts.first;
+    const bool takes_value =
+        std::find(kSwitches.begin(), kSwitches.end(), option) == kSwitches.end();
+    const bool inside = parts.first.size() != command[at].size();
+    std::string value = parts.second;
+    if (takes_value && !inside && at + 1 < command.size()) value = command[++at];
+    AB_RETURN_IF_ERROR(ReadOption(option, value, torchrun));
+  }
+  if (at < command.size() && command[at] == "--") ++at;
+  torchrun.program = std::min(at, command.size());
+  return torchrun;
+}
+
+std::optional<int64_t> WorldSizeOf(const TorchrunCommand& torchrun, int64_t devices) {
+  if (torchrun.elastic()) return std::nullopt;
+  int64_t processes = devices;
+  // "gpu" and the like are as many as there are devices.
+  if (!absl::SimpleAtoi(torchrun.processes, &processes)) processes = devices;
+  return torchrun.max_nodes * processes;
+}
+
+std::vector<std::string> PerWorkerForm(std::span<const std::string> command,
+                                       const TorchrunCommand& torchrun,
+                                       std::span<const std::string> worker_launch) {
+  std::vector<std::string> form;
+  for (size_t at = 0; at < torchrun.program; ++at) {
+    const std::string& word = command[at];
+    if (word == "--" || (at > 0 && torchrun.module && (word == "-m" || word == "--module") &&
+                         at >= WordsOfTorchrun(command))) {
+      continue;
+    }
+    form.push_back(word);
+  }
+  if (!torchrun.no_python) form.push_back("--no-python");
+  form.insert(form.end(), worker_launch.begin(), worker_launch.end());
+  if (!torchrun.no_python) {
+    form.push_back("python");
+    form.push_back(torchrun.module ? "-m" : "-u");
+  }
+  form.insert(form.end(), command.begin() + static_cast<std::ptrdiff_t>(torchrun.program),
+              command.end());
+  return form;
+}
+
+}  // namespace autobatch
