@@ -25,7 +25,8 @@ TEST(SealTest, Keyed_SecretAndTextMatter_AndNothingElse) {
 
 // HMAC-SHA256 with the key that HKDF gives for the purpose; computed with Python's hmac.
 TEST(SealTest, Keyed_KnownSecret_HmacSha256) {
-  EXPECT_EQ(MakeKeyedSeal(SomeSecret("0123456789abcdef")).value()("abc"), "37139444b87c4f21260d3199bb3356e582d57c15ab048cb3be3941c42779ce6b");
+  EXPECT_EQ(MakeKeyedSeal(SomeSecret("0123456789abcdef")).value()("abc"),
+            "37139444b87c4f21260d3199bb3356e582d57c15ab048cb3be3941c42779ce6b");
 }
 
 TEST(SealTest, SealsEqual_SameOnly_True) {

@@ -77,9 +77,9 @@ absl::StatusOr<Secret> Secret::Read(int descriptor, const std::string& name) {
   }
   while (size > 0 && (pages->data()[size - 1] == '\n' || pages->data()[size - 1] == '\r')) --size;
   if (size < kMinimumSize) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        name, " holds ", size, " bytes; a secret has at least ", kMinimumSize,
-        ". To make one: (umask 077; head -c 32 /dev/urandom | base64 > FILE)"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " holds ", size, " bytes; a secret has at least ", kMinimumSize,
+                     ". To make one: (umask 077; head -c 32 /dev/urandom | base64 > FILE)"));
   }
   pages->set_size(size);
   return Secret(pages);

@@ -69,8 +69,7 @@ TEST(SecretTest, FromFile_TooShortOrTooLong_InvalidArgument) {
   for (const std::string& content :
        {std::string(), std::string("\n"), std::string(15, 'x'), std::string(15, 'x') + "\n\n",
         std::string(Secret::kMaximumSize, 'x'), std::string(1 << 20, 'x')}) {
-    EXPECT_TRUE(
-        absl::IsInvalidArgument(Secret::FromFile(WriteFile("bad", content, 0600)).status()))
+    EXPECT_TRUE(absl::IsInvalidArgument(Secret::FromFile(WriteFile("bad", content, 0600)).status()))
         << content.size();
   }
 }
@@ -91,7 +90,8 @@ TEST(SecretTest, FromDescriptor_NotOpen_Error) { EXPECT_FALSE(Secret::FromDescri
 // RFC 5869 with SHA-256, salt absent; computed with Python's hmac.
 TEST(SecretTest, Derive_KnownSecret_HkdfSha256) {
   const Secret secret = Secret::FromBytes(kText).value();
-  EXPECT_EQ(absl::BytesToHexString(secret.Derive("a purpose")->bytes()), "87773ff0eded54b10a09bbd854c133cfee99cdf01afa3efc51cc1a98a56b09c1");
+  EXPECT_EQ(absl::BytesToHexString(secret.Derive("a purpose")->bytes()),
+            "87773ff0eded54b10a09bbd854c133cfee99cdf01afa3efc51cc1a98a56b09c1");
   EXPECT_NE(secret.Derive("a purpose")->bytes(), secret.Derive("another")->bytes());
 }
 

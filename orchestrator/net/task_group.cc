@@ -4,6 +4,7 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -67,10 +68,14 @@ void TaskGroup::Spawn(std::string name, asio::awaitable<void> task) {
 
 void TaskGroup::Cancel() {
   state_->cancelled = true;
-  // A task may end, and so leave the list, while its signal is being emitted.
-  for (auto task = state_->tasks.begin(); task != state_->tasks.end();) {
-    (task++)->emit(asio::cancellation_type::terminal);
-  }
+  // On the executor's thread a signal reaches its task at once. From elsewhere Asio would post it,
+  // with a pointer into the signal, which would be gone where the task ends before.
+  asio::dispatch(state_->executor, [state = state_] {
+    for (auto task = state->tasks.begin(); task != state->tasks.end();) {
+      // The task may end, and so leave the list, while its signal is being emitted.
+      (task++)->emit(asio::cancellation_type::terminal);
+    }
+  });
 }
 
 asio::awaitable<void> TaskGroup::Join() {

@@ -12,6 +12,8 @@
 #include "orchestrator/net/address.h"
 #include "orchestrator/net/connection.h"
 #include "orchestrator/net/credentials.h"
+#include "orchestrator/net/resolver.h"
+#include "orchestrator/net/stream_limits.h"
 #include "orchestrator/net/task_group.h"
 #include "orchestrator/net/timers.h"
 
@@ -20,14 +22,6 @@ namespace autobatch {
 // Frames over TLS 1.3 over TCP, by Asio. All coroutines run in the task group that is handed in,
 // and must be cancelled and joined with it before the io_context ends; tasks and timers outlive
 // what is made here.
-
-struct StreamLimits {
-  // A peer that takes nothing for so long is dropped; as long as a silent member is waited for.
-  absl::Duration send_timeout = absl::Seconds(5);
-  // What may be queued for one peer: two records of the largest size, and small talk.
-  size_t queue_bytes = size_t{2} * kMemberPayloadLimit + (size_t{64} << 10);
-  size_t queue_frames = 1024;
-};
 
 struct TlsListenOptions {
   // One address to bind to, or "::" / "0.0.0.0" for all. "::" takes IPv4 too.
@@ -57,6 +51,8 @@ struct TlsConnectOptions {
   StreamLimits stream;
   // Until the next address is tried beside the one that has not answered yet (RFC 8305).
   absl::Duration attempt_delay = absl::Milliseconds(250);
+  // Null: the system's.
+  std::shared_ptr<Resolver> resolver;
 };
 
 absl::StatusOr<std::unique_ptr<Connector>> MakeTlsConnector(TaskGroup& tasks, Timers& timers,
