@@ -126,9 +126,14 @@ DeviceResult NodeProbe::Probe(size_t index, TrialRunner& runner,
   return result.ok() ? *std::move(result) : Broken(devices_[index], result.status());
 }
 
-// An identical device's answer, else the cache's.
+// What the caller knows, else an identical device's answer, else the cache's.
 std::optional<FirstGuess> NodeProbe::Guess(size_t index, DeviceResult& notes) {
   if (spec_.strategy != Strategy::kConfirm) return std::nullopt;
+  if (parts_.earlier) {
+    std::optional<FirstGuess> known = parts_.earlier(devices_[index]);
+    notes.from_cache = known.has_value();
+    if (known.has_value()) return known;
+  }
   const size_t leader = leaders_[index];
   if (leader != index) {
     const std::optional<FirstGuess> answer = WaitForLeader(leader);

@@ -37,6 +37,9 @@ struct NodeProbeParts {
   const Clock& clock = Clock::Real();
   ProbeObserver* observer = nullptr;   // May be null.
   const ResultCache* cache = nullptr;  // May be null.
+  // What the caller knows of a device from an earlier probe: goes before the cache, and is run once
+  // more like its answers. May be empty. Called by several threads.
+  std::function<std::optional<FirstGuess>(const Device&)> earlier;
   // For the cache's keys; empty where unknown.
   std::string driver_version;
   std::string libtorch_version;

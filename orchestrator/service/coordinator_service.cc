@@ -1,0 +1,176 @@
+#include "orchestrator/service/coordinator_service.h"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "autobatch/base/clock.h"
+#include "autobatch/base/status_macros.h"
+#include "autobatch/types/json.h"
+#include "orchestrator/wire/messages.h"
+
+namespace autobatch {
+
+namespace asio = boost::asio;
+
+absl::StatusOr<std::optional<CoordinatorState>> LoadState(const SealedFile& file,
+                                                          absl::string_view run_id) {
+  const absl::StatusOr<std::string> text = file.Read();
+  if (absl::IsNotFound(text.status())) return std::nullopt;
+  if (!text.ok()) {
+    return absl::Status(text.status().code(),
+                        absl::StrCat(text.status().message(),
+                                     "; which rounds were used is not known any more: start a run "
+                                     "of another name, with a state of its own"));
+  }
+  AB_ASSIGN_OR_RETURN(CoordinatorState state, FromJson<CoordinatorState>(*text));
+  if (state.schema != kCoordinatorStateSchema) {
+    return absl::FailedPreconditionError(absl::StrCat(file.path(), " has the schema ", state.schema,
+                                                      "; this coordinator reads ",
+                                                      kCoordinatorStateSchema));
+  }
+  if (state.run_id != run_id) {
+    return absl::FailedPreconditionError(absl::StrCat(file.path(), " is the state of the run ",
+                                                      state.run_id, ", and this is ", run_id,
+                                                      ": give it a folder of its own"));
+  }
+  return state;
+}
+
+// One connection. The core knows it from Connected to Close or Disconnected; its reader may live a
+// little longer.
+struct CoordinatorService::Peer {
+  ConnectionId id = 0;
+  std::unique_ptr<Connection> connection;
+  bool greeted = false;
+};
+
+CoordinatorService::CoordinatorService(CoordinatorServiceOptions options,
+                                       std::optional<CoordinatorState> restored, TaskGroup& tasks,
+                                       Timers& timers, Listener& listener,
+                                       asio::any_io_executor pool)
+    : options_(std::move(options)),
+      tasks_(tasks),
+      timers_(timers),
+      listener_(listener),
+      files_(tasks.executor(), std::move(pool)),
+      core_(options_.config, std::move(restored), options_.make_record, timers.Now()),
+      wake_(tasks, timers, [this] { Handle(coordinator::Woke{}); }),
+      changed_(tasks.executor()) {}
+
+asio::awaitable<ServiceOutcome> CoordinatorService::Run() {
+  tasks_.Spawn("accept", AcceptAll());
+  wake_.Arm(core_.NextWake());
+  while (!outcome_.has_value() || dismissing_ > 0) {
+    changed_.expires_at(SteadyTime::max());
+    co_await changed_.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+  listener_.Close();
+  for (const auto& [id, peer] : peers_) {
+    peer->connection->Close(absl::CancelledError("the coordinator has ended"));
+  }
+  peers_.clear();
+  co_await files_.Join();
+  co_return *outcome_;
+}
+
+void CoordinatorService::Drain(std::string reason) {
+  Handle(coordinator::Drain{std::move(reason)});
+}
+
+void CoordinatorService::Handle(CoordinatorEvent event) {
+  events_.push_back(std::move(event));
+  if (handling_) return;
+  handling_ = true;
+  while (!events_.empty() && !outcome_.has_value()) {
+    const CoordinatorEvent next = std::move(events_.front());
+    events_.pop_front();
+    for (CoordinatorAction& action : core_.Handle(next, timers_.Now())) {
+      std::visit([this](auto& wish) { Do(wish); }, action);
+    }
+  }
+  handling_ = false;
+  wake_.Arm(outcome_.has_value() ? std::nullopt : core_.NextWake());
+}
+
+void CoordinatorService::Do(coordinator::Send& send) {
+  const auto peer = peers_.find(send.connection);
+  // Where it fails the connection is closed, and its reader says so.
+  if (peer != peers_.end()) peer->second->connection->Send(std::move(send.frame)).IgnoreError();
+}
+
+void CoordinatorService::Do(coordinator::Close& close) {
+  const auto peer = peers_.find(close.connection);
+  if (peer == peers_.end()) return;
+  ++dismissing_;
+  tasks_.Spawn("dismiss", Dismiss(peer->second));
+  peers_.erase(peer);
+}
+
+asio::awaitable<void> CoordinatorService::Dismiss(std::shared_ptr<Peer> peer) {
+  // What it cannot be told in time it need not know.
+  (co_await peer->connection->Finish(Add(timers_.Now(), options_.goodbye))).IgnoreError();
+  --dismissing_;
+  changed_.expires_at(SteadyTime::min());
+}
+
+void CoordinatorService::Do(coordinator::Persist& persist) {
+  files_.Run([file = options_.state, text = ToJson(persist.state)] { return file.Write(text); },
+             [this, sequence = persist.sequence](absl::Status status) {
+               Handle(coordinator::Persisted{.sequence = sequence, .status = std::move(status)});
+             });
+}
+
+void CoordinatorService::Do(coordinator::Say& say) {
+  if (options_.hooks.say) options_.hooks.say(say.text);
+}
+
+void CoordinatorService::Do(coordinator::RoundEnded& ended) {
+  if (options_.hooks.round_ended) options_.hooks.round_ended(ended);
+}
+
+void CoordinatorService::Do(coordinator::CommitConfirmed& confirmed) {
+  if (options_.hooks.commit_confirmed) options_.hooks.commit_confirmed(confirmed);
+}
+
+void CoordinatorService::Do(coordinator::Finished& finished) {
+  outcome_ = {.exit_code = finished.exit_code, .text = std::move(finished.text)};
+  changed_.expires_at(SteadyTime::min());
+}
+
+asio::awaitable<void> CoordinatorService::AcceptAll() {
+  // Until the listener is closed, or this task is cancelled.
+  while (true) {
+    absl::StatusOr<std::unique_ptr<Connection>> connection = co_await listener_.Accept();
+    if (!connection.ok()) co_return;
+    auto peer = std::make_shared<Peer>(++last_connection_, *std::move(connection));
+    peers_.emplace(peer->id, peer);
+    Handle(coordinator::Connected{.connection = peer->id,
+                                  .address = peer->connection->peer().address});
+    tasks_.Spawn("read", ReadAll(std::move(peer)));
+  }
+}
+
+asio::awaitable<void> CoordinatorService::ReadAll(std::shared_ptr<Peer> peer) {
+  while (true) {
+    const absl::StatusOr<Frame> frame = co_await peer->connection->Receive();
+    if (!frame.ok()) {
+      peers_.erase(peer->id);
+      Handle(coordinator::Disconnected{.connection = peer->id,
+                                       .why = std::string(frame.status().message())});
+      co_return;
+    }
+    absl::StatusOr<Message> message = DecodeMessage(*frame);
+    const bool hello = message.ok() && std::holds_alternative<AgentHello>(*message);
+    Handle(coordinator::Received{.connection = peer->id, .message = std::move(message)});
+    // A hello is answered at once, and whoever is refused is sent away.
+    if (hello && !peer->greeted && peers_.contains(peer->id)) {
+      peer->greeted = true;
+      peer->connection->Admit();
+    }
+  }
+}
+
+}  // namespace autobatch

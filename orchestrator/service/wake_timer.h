@@ -1,0 +1,39 @@
+#ifndef ORCHESTRATOR_SERVICE_WAKE_TIMER_H_
+#define ORCHESTRATOR_SERVICE_WAKE_TIMER_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "autobatch/base/clock.h"
+#include "orchestrator/net/task_group.h"
+#include "orchestrator/net/timers.h"
+
+namespace autobatch {
+
+// Says when a state machine's NextWake() has come.
+//
+//   WakeTimer timer(tasks, timers, [this] { Handle(Woke{}); });
+//   timer.Arm(core.NextWake());  // After everything that was handled.
+class WakeTimer {
+ public:
+  // The callback is not called after this object is gone.
+  WakeTimer(TaskGroup& tasks, Timers& timers, std::function<void()> woke);
+  ~WakeTimer();
+  WakeTimer(const WakeTimer&) = delete;
+  WakeTimer& operator=(const WakeTimer&) = delete;
+
+  // Calls back once `time` has come, and no more for any time given before. Absent: never.
+  void Arm(std::optional<SteadyTime> time);
+
+ private:
+  struct State;
+  static boost::asio::awaitable<void> WaitFor(std::shared_ptr<State> state, SteadyTime time);
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace autobatch
+
+#endif  // ORCHESTRATOR_SERVICE_WAKE_TIMER_H_
