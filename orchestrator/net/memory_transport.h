@@ -35,6 +35,7 @@ class MemoryNetwork {
 
  private:
   struct State;
+  class Caller;
   std::shared_ptr<State> state_;
 };
 
