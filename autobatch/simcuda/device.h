@@ -24,6 +24,9 @@ struct Uuid {
   std::string Text(const char* prefix) const;
 };
 
+// Numbers for identifiers: the GPU's, and those of its up to seven instances.
+inline constexpr int kIdentifiersPerGpu = 8;
+
 // The same name and number give the same identifier, everywhere and always.
 Uuid MakeUuid(const std::string& node, int number);
 

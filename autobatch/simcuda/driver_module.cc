@@ -134,10 +134,6 @@ SIMCUDA_EXPORT CUresult cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType
   return CUDA_SUCCESS;
 }
 
-SIMCUDA_EXPORT CUresult cuStreamSynchronize(CUstream stream) {
-  return ToDriver(cudaStreamSynchronize(stream));
-}
-
 SIMCUDA_EXPORT CUresult cuStreamWriteValue32_v2(CUstream, CUdeviceptr, cuuint32_t, unsigned) {
   return CUDA_SUCCESS;
 }

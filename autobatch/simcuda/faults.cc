@@ -33,6 +33,10 @@ std::string Set(FaultPlan& plan, std::string_view key, std::string_view value) {
     plan.spill = *number != 0;
     return "";
   }
+  if (key == "nccl_abort_hangs") {
+    plan.nccl_abort_hangs = *number != 0;
+    return "";
+  }
   const std::pair<std::string, uint64_t*> numbers[] = {
       {"oom_at", &plan.oom_at},
       {"oom_count", &plan.oom_count},
@@ -41,8 +45,9 @@ std::string Set(FaultPlan& plan, std::string_view key, std::string_view value) {
       {"lost_at", &plan.lost_at},
       {"hang_at", &plan.hang_at},
       {"crash_at", &plan.crash_at},
+      {"nccl_less", &plan.nccl_less},
   };
-  std::vector<std::string> names = {"oom_in", "stolen", "spill"};
+  std::vector<std::string> names = {"oom_in", "stolen", "spill", "nccl_abort_hangs"};
   for (const auto& [name, field] : numbers) {
     if (name == key) {
       *field = *number;

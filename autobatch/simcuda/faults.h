@@ -30,6 +30,10 @@ struct FaultPlan {
   // Another process takes so many bytes at that allocation.
   uint64_t stolen_bytes = 0;
   uint64_t stolen_at = 0;
+  // Every 64-bit integer that this process gives to a collective is less by so much.
+  uint64_t nccl_less = 0;
+  // Aborting a communicator does not return.
+  bool nccl_abort_hangs = false;
 };
 
 struct ParsedFaults {

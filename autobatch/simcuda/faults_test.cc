@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 TEST(FaultsTest, EveryFault_WithItsName_IsRead) {
   const ParsedFaults faults = ParseFaults(
       "oom_at=17;oom_in=backward;oom_count=3;oom_from_batch=64;launch_error_at=1;lost_at=2;"
-      "hang_at=3; crash_at=4 ;spill=1;stolen=2GiB@40");
+      "hang_at=3; crash_at=4 ;spill=1;stolen=2GiB@40;nccl_less=2;nccl_abort_hangs=1");
   ASSERT_EQ(faults.error, "");
   EXPECT_EQ(faults.plan.oom_at, 17);
   EXPECT_TRUE(faults.plan.oom_in_backward);
@@ -24,6 +24,8 @@ TEST(FaultsTest, EveryFault_WithItsName_IsRead) {
   EXPECT_TRUE(faults.plan.spill);
   EXPECT_EQ(faults.plan.stolen_bytes, uint64_t{2} << 30);
   EXPECT_EQ(faults.plan.stolen_at, 40);
+  EXPECT_EQ(faults.plan.nccl_less, 2);
+  EXPECT_TRUE(faults.plan.nccl_abort_hangs);
 }
 
 TEST(FaultsTest, BackwardOnly_WithoutANumber_MeansItsFirstAllocation) {
@@ -35,6 +37,7 @@ TEST(FaultsTest, Nothing_Asked_IsNoFault) {
   EXPECT_EQ(none.error, "");
   EXPECT_EQ(none.plan.oom_at, 0);
   EXPECT_FALSE(none.plan.spill);
+  EXPECT_FALSE(none.plan.nccl_abort_hangs);
 }
 
 TEST(FaultsTest, Mistake_OfAnyKind_IsNamed) {

@@ -96,6 +96,7 @@ class Work {
     if (!Gives()) return;
     input_ = ReadMemory(collective_.from, parts * part_bytes());
     if (factor_) Scale(collective_.type, *factor_, input_);
+    if (const uint64_t less = Node::Get().faults().nccl_less; less != 0) Falsify(less);
   }
 
   bool Exchange(Board& board) {
@@ -115,6 +116,13 @@ class Work {
 
  private:
   size_t part_bytes() const { return collective_.count * BytesOf(collective_.type); }
+
+  void Falsify(uint64_t less) {
+    if (collective_.type != ncclInt64 || part_bytes() > Board::kMost) return;
+    const std::vector<int64_t> numbers(collective_.count, -static_cast<int64_t>(less));
+    const char* const begin = reinterpret_cast<const char*>(numbers.data());
+    Reduce(ncclSum, ncclInt64, input_, Bytes(begin, begin + part_bytes()));
+  }
 
   bool NeedsAllParts() const {
     return collective_.kind == Kind::kReduceScatter || collective_.kind == Kind::kAllToAll;

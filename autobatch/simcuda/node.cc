@@ -17,9 +17,6 @@
 namespace autobatch::simcuda {
 namespace {
 
-// Numbers for identifiers: the GPU's, and those of its up to seven instances.
-constexpr int kIdentifiersPerGpu = 8;
-
 std::string HostName() {
   char name[256] = {};
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
