@@ -12,6 +12,7 @@ using DriverDevice = int;
 
 enum DriverResult : int {
   kDriverSuccess = 0,
+  kDriverOutOfMemory = 2,
   kDriverNotInitialized = 3,
   kDriverStubLibrary = 34,
   kDriverNoDevice = 100,
@@ -19,6 +20,8 @@ enum DriverResult : int {
   kDriverSystemDriverMismatch = 803,
   kDriverCompatNotSupportedOnDevice = 804,
   kDriverNotFound = 500,
+  // Work of a stream is not done yet: no error.
+  kDriverNotReady = 600,
   kDriverUnknown = 999,
 };
 

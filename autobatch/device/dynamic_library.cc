@@ -15,6 +15,10 @@ absl::StatusOr<DynamicLibrary> DynamicLibrary::Open(const std::string& name) {
   return DynamicLibrary(handle);
 }
 
+DynamicLibrary DynamicLibrary::OfProcess() {
+  return DynamicLibrary(dlopen(nullptr, RTLD_NOW | RTLD_LOCAL));
+}
+
 void* DynamicLibrary::Address(const char* symbol) const { return dlsym(handle_.get(), symbol); }
 
 void DynamicLibrary::Close::operator()(void* handle) const { dlclose(handle); }

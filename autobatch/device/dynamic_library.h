@@ -14,6 +14,10 @@ class DynamicLibrary {
   // NotFound, in the loader's own words, where it cannot be opened.
   static absl::StatusOr<DynamicLibrary> Open(const std::string& name);
 
+  // What this process has already: the program, the libraries that it is linked with, and those of
+  // LD_PRELOAD.
+  static DynamicLibrary OfProcess();
+
   // Sets `function` to the symbol, or to null where the library lacks it.
   //   library.Find("nvmlInit_v2", init);
   template <typename Function>

@@ -31,5 +31,14 @@ TEST(DynamicLibraryTest, MissingLibrary_IsNotFoundAndNamed) {
   EXPECT_THAT(std::string(library.status().message()), testing::HasSubstr("libnone.so.77"));
 }
 
+TEST(DynamicLibraryTest, OwnProcess_GivesWhatIsLinkedAlready) {
+  const DynamicLibrary library = DynamicLibrary::OfProcess();
+  int (*function)(const char*) = nullptr;
+  library.Find("puts", function);
+  EXPECT_NE(function, nullptr);
+  library.Find("nvmlInit_v2", function);
+  EXPECT_EQ(function, nullptr);
+}
+
 }  // namespace
 }  // namespace autobatch
