@@ -114,9 +114,11 @@ def _libtorch_repository_impl(rctx):
         if nvidia and _below(nvidia, library, "include").exists:
             rctx.symlink(_below(nvidia, library, "include"), library + "_include")
     rctx.symlink(torch.get_child("lib"), "lib")
+    nccl_lib = nccl_include.dirname.get_child("lib") if nccl_include else None
     rctx.template("BUILD.bazel", Label("//third_party/libtorch:libtorch.BUILD"), {
         "{HAVE_NCCL}": "1" if nccl_include else "0",
         "{LIB}": str(torch.get_child("lib").realpath),
+        "{NCCL_LINKOPTS}": repr(["-Wl,-rpath," + str(nccl_lib.realpath)] if nccl_lib else []),
     })
 
 libtorch_repository = repository_rule(
