@@ -17,6 +17,7 @@
 #include "autobatch/base/units.h"
 #include "autobatch/base/version.h"
 #include "autobatch/probe/command_line_options.h"
+#include "autobatch/probe/flag_reader.h"
 #include "autobatch/types/builtin_workloads.h"
 #include "autobatch/types/command_template.h"
 #include "autobatch/types/enum_names.h"
@@ -26,66 +27,6 @@ namespace autobatch {
 namespace {
 
 namespace po = boost::program_options;
-
-// Reads one option after the other; keeps the first error.
-class Reader {
- public:
-  explicit Reader(const po::variables_map& values) : values_(values) {}
-
-  const absl::Status& status() const { return status_; }
-
-  bool Switch(const char* name) const { return values_[name].as<bool>(); }
-
-  // Calls parse(text) if the option was given, and keeps its value or its error.
-  template <typename T, typename Parse>
-  void Read(const char* name, T& out, Parse parse) {
-    if (!status_.ok() || values_.count(name) == 0) return;
-    auto value = parse(values_[name].as<std::string>());
-    if (value.ok()) {
-      out = *std::move(value);
-    } else {
-      status_ =
-          absl::InvalidArgumentError(absl::StrCat("--", name, ": ", value.status().message()));
-    }
-  }
-
-  template <typename T>
-  void Enum(const char* name, T& out) {
-    Read(name, out, [name](const std::string& text) {
-      return ParseEnum<std::decay_t<decltype(ValueType(OutType<T>()))>>(name, text);
-    });
-  }
-
- private:
-  template <typename T>
-  struct OutType {};
-  template <typename T>
-  static T ValueType(OutType<T>);
-  template <typename T>
-  static T ValueType(OutType<std::optional<T>>);
-
-  const po::variables_map& values_;
-  absl::Status status_;
-};
-
-absl::StatusOr<int64_t> WholeNumber(const std::string& text) {
-  int64_t value = 0;
-  if (absl::SimpleAtoi(text, &value)) return value;
-  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a whole number, such as 64"));
-}
-
-absl::StatusOr<double> Number(const std::string& text) {
-  double value = 0;
-  if (absl::SimpleAtod(text, &value)) return value;
-  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a number, such as 0.6"));
-}
-
-absl::StatusOr<absl::Duration> Time(const std::string& text) {
-  absl::Duration value;
-  if (absl::ParseDuration(text, &value)) return value;
-  if (double seconds = 0; absl::SimpleAtod(text, &seconds)) return absl::Seconds(seconds);
-  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a time, such as 90s or 5m"));
-}
 
 absl::StatusOr<Precision> PrecisionNamed(const std::string& text) {
   if (double number = 0; absl::SimpleAtod(text, &number)) {
@@ -145,7 +86,7 @@ constexpr const char* kNotOfCommands[] = {
     "channels-last", "cudnn-benchmark", "image-size", "sequence-length", "classes",
     "max-objects",   "eval-batch",      "input",      "target",          "loss"};
 
-absl::Status ReadCommand(const po::variables_map& values, Reader& read,
+absl::Status ReadCommand(const po::variables_map& values, FlagReader& read,
                          std::span<const std::string> command, ProbeSpec& probe) {
   if (command.empty()) {
     return absl::InvalidArgumentError(
@@ -175,7 +116,7 @@ absl::Status ReadCommand(const po::variables_map& values, Reader& read,
   return absl::OkStatus();
 }
 
-absl::Status ReadWorkload(const po::variables_map& values, Reader& read, ProbeSpec& probe) {
+absl::Status ReadWorkload(const po::variables_map& values, FlagReader& read, ProbeSpec& probe) {
   WorkloadSpec& workload = probe.workload;
   const std::string name =
       values.count("workload") > 0 ? values["workload"].as<std::string>() : workload.name;
@@ -212,7 +153,7 @@ absl::Status ReadWorkload(const po::variables_map& values, Reader& read, ProbeSp
   return ValidateWorkload(workload);
 }
 
-void ReadDevices(const po::variables_map& values, Reader& read, ProbeSpec& probe) {
+void ReadDevices(const po::variables_map& values, FlagReader& read, ProbeSpec& probe) {
   if (values.count("device") > 0) probe.devices = values["device"].as<std::string>();
   read.Read("parallel", probe.parallel, WholeNumber);
   read.Read("memory-limit", probe.memory_limit_bytes, ParseBytes);
@@ -229,7 +170,7 @@ void ReadDevices(const po::variables_map& values, Reader& read, ProbeSpec& probe
   read.Read("world-size", probe.world_size, WholeNumber);
 }
 
-void ReadSearch(Reader& read, ProbeSpec& probe) {
+void ReadSearch(FlagReader& read, ProbeSpec& probe) {
   read.Read("strategy", probe.strategy, StrategyNamed);
   read.Read("fraction", probe.fraction, Number);
   probe.confirm_estimate = read.Switch("confirm");
@@ -243,12 +184,12 @@ void ReadSearch(Reader& read, ProbeSpec& probe) {
   probe.confirm_steps = std::max(probe.confirm_steps, probe.explore_steps);
   read.Read("confirm-steps", probe.confirm_steps, WholeNumber);
   read.Read("accumulation", probe.accumulation, WholeNumber);
-  read.Read("time-limit", probe.time_limit, Time);
-  read.Read("trial-timeout", probe.trial_timeout, Time);
+  read.Read("time-limit", probe.time_limit, TimeSpan);
+  read.Read("trial-timeout", probe.trial_timeout, TimeSpan);
   read.Read("seed", probe.seed, WholeNumber);
 }
 
-absl::Status ReadOutput(const po::variables_map& values, Reader& read, CommandLine& line) {
+absl::Status ReadOutput(const po::variables_map& values, FlagReader& read, CommandLine& line) {
   read.Enum("format", line.format);
   if (values.count("json") > 0) {
     line.json_path = values["json"].as<std::string>();
@@ -280,45 +221,6 @@ absl::Status ReadOutput(const po::variables_map& values, Reader& read, CommandLi
   return read.status();
 }
 
-absl::Status UnknownOption(const std::string& argument) {
-  const std::string name = argument.substr(0, argument.find('='));
-  std::vector<std::string> valid;
-  const po::options_description all = AllOptions();
-  for (const auto& option : all.options()) valid.push_back(absl::StrCat("--", option->long_name()));
-  const std::string nearest = Nearest(name, valid);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown option '", name, "'",
-      nearest.empty() ? "; see --help" : absl::StrCat("; did you mean '", nearest, "'?")));
-}
-
-absl::StatusOr<po::variables_map> ParseOptions(std::span<const std::string> arguments) {
-  const po::options_description all = AllOptions();
-  po::variables_map values;
-  try {
-    const auto parsed =
-        po::command_line_parser(std::vector<std::string>(arguments.begin(), arguments.end()))
-            .options(all)
-            .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
-            .positional({})
-            .run();
-    for (const auto& option : parsed.options) {
-      if (option.value.size() == 1 && option.value[0].empty()) {
-        return absl::InvalidArgumentError(absl::StrCat("--", option.string_key, " is empty"));
-      }
-    }
-    po::store(parsed, values);
-  } catch (const po::unknown_option& error) {
-    return UnknownOption(error.get_option_name());
-  } catch (const po::too_many_positional_options_error&) {
-    return absl::InvalidArgumentError(
-        "an argument stands without its option; a workload is named by --workload NAME, a command "
-        "of your own follows '--'");
-  } catch (const po::error& error) {
-    return absl::InvalidArgumentError(absl::StrCat(error.what(), "; see --help"));
-  }
-  return values;
-}
-
 }  // namespace
 
 absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> arguments) {
@@ -326,9 +228,12 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> argume
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   const bool has_command = dashes != arguments.end();
   const std::span<const std::string> own(arguments.begin(), dashes);
-  AB_ASSIGN_OR_RETURN(const po::variables_map values, ParseOptions(own));
+  AB_ASSIGN_OR_RETURN(
+      const po::variables_map values,
+      ParseFlags(AllOptions(), own,
+                 "a workload is named by --workload NAME, a command of your own follows '--'"));
   CommandLine line;
-  Reader read(values);
+  FlagReader read(values);
   if (read.Switch("help")) line.print_and_exit = HelpText();
   if (read.Switch("version")) line.print_and_exit = absl::StrCat("autobatch ", kVersion, "\n");
   if (!line.print_and_exit.empty()) return line;

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <utility>
 
+#include "autobatch/probe/flag_reader.h"
 #include "autobatch/types/builtin_workloads.h"
 
 namespace autobatch {
@@ -13,100 +14,104 @@ namespace po = boost::program_options;
 
 constexpr unsigned kLineLength = 96;
 
-po::typed_value<std::string>* Text(const char* name) {
-  return po::value<std::string>()->value_name(name);
-}
-
 po::options_description WorkloadOptions() {
   po::options_description group("What one training step is", kLineLength);
-  group.add_options()("workload", Text("NAME|FILE"),
+  group.add_options()("workload", TextOption("NAME|FILE"),
                       "a built-in model (below) or a TorchScript file (default: resnet18)")(
-      "precision", Text("P"),
+      "precision", TextOption("P"),
       "fp32, amp_fp16 (with loss scaling) or amp_bf16 (default: fp32 on the CPU, amp_fp16 on a "
-      "GPU)")("optimizer", Text("O"), "sgd, momentum, adam or adamw (default: momentum)")(
-      "zero-grad", Text("Z"), "what zero_grad leaves: none or zero (default: none)")(
+      "GPU)")("optimizer", TextOption("O"), "sgd, momentum, adam or adamw (default: momentum)")(
+      "zero-grad", TextOption("Z"), "what zero_grad leaves: none or zero (default: none)")(
       "ema", po::bool_switch(), "keep an exponential moving average of the parameters")(
       "channels-last", po::bool_switch(), "NHWC memory layout")(
       "cudnn-benchmark", po::bool_switch(), "let cuDNN time its algorithms")(
-      "image-size", Text("PX"), "pixels a side (default: 224)")(
-      "sequence-length", Text("N"), "tokens a sample (default: 1024)")("classes", Text("N"),
-                                                                       "classes (default: 1000)")(
-      "max-objects", Text("N"), "objects in the detector's worst image (default: 100)")(
-      "eval-batch", Text("N"),
+      "image-size", TextOption("PX"), "pixels a side (default: 224)")(
+      "sequence-length", TextOption("N"), "tokens a sample (default: 1024)")(
+      "classes", TextOption("N"), "classes (default: 1000)")(
+      "max-objects", TextOption("N"), "objects in the detector's worst image (default: 100)")(
+      "eval-batch", TextOption("N"),
       "samples of the evaluation step; 0: none (default: the training batch)")(
       "input", po::value<std::vector<std::string>>()->value_name("SPEC"),
       "TorchScript: one input without its batch dimension, such as float32:3x224x224 or "
       "int64:128:0..50257; once for each")(
-      "target", Text("SPEC"), "TorchScript: what the loss compares with, such as int64::0..1000")(
-      "loss", Text("L"),
+      "target", TextOption("SPEC"),
+      "TorchScript: what the loss compares with, such as int64::0..1000")(
+      "loss", TextOption("L"),
       "TorchScript: cross_entropy, mse, bce_with_logits, mean, or output (default: cross_entropy)");
   return group;
 }
 
 po::options_description DeviceOptions() {
   po::options_description group("Devices and memory", kLineLength);
-  group.add_options()("device", Text("LIST"),
+  group.add_options()("device", TextOption("LIST"),
                       "cuda, cuda:0,2 (numbers as CUDA_VISIBLE_DEVICES leaves them) or cpu "
                       "(default: every visible GPU, else the CPU)")(
-      "parallel", Text("N"), "devices probed at the same time; 0: all (default: 0)")(
-      "memory-limit", Text("SIZE"),
+      "parallel", TextOption("N"), "devices probed at the same time; 0: all (default: 0)")(
+      "memory-limit", TextOption("SIZE"),
       "as if no more than this were free, such as 8GiB; the CPU takes at most 2 GiB without it")(
-      "headroom", Text("SIZE|%"),
+      "headroom", TextOption("SIZE|%"),
       "held back on top of everything measured, such as 1GiB or 5% (default: the larger of 256 MiB "
-      "and 2 %)")("communicator", Text("SIZE"),
+      "and 2 %)")("communicator", TextOption("SIZE"),
                   "held back for NCCL (default: 0 for one rank, else 1GiB)")(
-      "world-size", Text("N"), "ranks of the data-parallel job (default: the devices probed)");
+      "world-size", TextOption("N"),
+      "ranks of the data-parallel job (default: the devices probed)");
   return group;
 }
 
 po::options_description SearchOptions() {
   po::options_description group("The search", kLineLength);
   group.add_options()(
-      "strategy", Text("S"),
+      "strategy", TextOption("S"),
       "confirm, or a seed estimator: yolov5, ultralytics, ultralytics-8.4 (default: confirm)")(
-      "fraction", Text("F"),
+      "fraction", TextOption("F"),
       "share of the device that a seed estimator aims at (default: the original's)")(
       "confirm", po::bool_switch(),
       "run a seed estimator's answer too; without it the answer is an estimate")(
-      "max-batch", Text("N"), "never answer more (default: 65536)")(
-      "dataset-size", Text("N"), "samples in the data set; caps the batch at one rank's share")(
-      "multiple-of", Text("N"), "round the answer down to a multiple, then confirm that")(
+      "max-batch", TextOption("N"), "never answer more (default: 65536)")(
+      "dataset-size", TextOption("N"),
+      "samples in the data set; caps the batch at one rank's share")(
+      "multiple-of", TextOption("N"), "round the answer down to a multiple, then confirm that")(
       "power-of-two", po::bool_switch(),
       "round the answer down to a power of two, then confirm that")(
-      "tolerance", Text("F"), "how close to the true maximum, as a fraction (default: 0.03)")(
+      "tolerance", TextOption("F"), "how close to the true maximum, as a fraction (default: 0.03)")(
       "throughput-knee", po::bool_switch(),
       "stop where a larger batch trains no more samples a second")(
-      "steps", Text("N"), "steps of an exploring trial, at least 3 (default: 3)")(
-      "confirm-steps", Text("N"), "steps of the confirming trial, at least 4 (default: 8)")(
-      "accumulation", Text("N"),
+      "steps", TextOption("N"), "steps of an exploring trial, at least 3 (default: 3)")(
+      "confirm-steps", TextOption("N"), "steps of the confirming trial, at least 4 (default: 8)")(
+      "accumulation", TextOption("N"),
       "micro-steps in each optimizer step of the confirming trial (default: 1)")(
-      "time-limit", Text("T"),
+      "time-limit", TextOption("T"),
       "for each device, such as 90s or 5m (default: 120s on the CPU, none on a GPU)")(
-      "trial-timeout", Text("T"), "a trial that takes longer is hung (default: 10m)")(
-      "seed", Text("N"), "of the synthetic data (default: 0)");
+      "trial-timeout", TextOption("T"), "a trial that takes longer is hung (default: 10m)")(
+      "seed", TextOption("N"), "of the synthetic data (default: 0)");
   return group;
 }
 
 po::options_description OutputOptions() {
   po::options_description group("Output", kLineLength);
-  group.add_options()("format", Text("F"),
+  group.add_options()("format", TextOption("F"),
                       "what stdout gets: table, json, or env (lines for eval) (default: table)")(
-      "json", Text("FILE|-"), "write the whole report, every trial included; - is stdout")(
-      "html", Text("FILE"), "write a page with the memory-against-batch plot of each device")(
+      "json", TextOption("FILE|-"), "write the whole report, every trial included; - is stdout")(
+      "html", TextOption("FILE"), "write a page with the memory-against-batch plot of each device")(
       "quiet,q", po::bool_switch(), "no banner and no progress on stderr")(
       "verbose", po::bool_switch(), "log what is decided, to stderr")(
       "no-cache", po::bool_switch(), "do not use or keep earlier answers")(
-      "cache-dir", Text("DIR"), "where they are (default: $XDG_CACHE_HOME/autobatch/results)")(
+      "cache-dir", TextOption("DIR"),
+      "where they are (default: $XDG_CACHE_HOME/autobatch/results)")(
       "help,h", po::bool_switch(), "this text")("version", po::bool_switch(), "the version");
   return group;
 }
 
 }  // namespace
 
-po::options_description AllOptions() {
+po::options_description ProbeOptions() {
   po::options_description all;
-  return std::move(
-      all.add(WorkloadOptions()).add(DeviceOptions()).add(SearchOptions()).add(OutputOptions()));
+  return std::move(all.add(WorkloadOptions()).add(DeviceOptions()).add(SearchOptions()));
+}
+
+po::options_description AllOptions() {
+  po::options_description all = ProbeOptions();
+  return std::move(all.add(OutputOptions()));
 }
 
 std::string HelpText() {

@@ -6,7 +6,11 @@
 
 namespace autobatch {
 
-// Every option of `probe`, in the groups in which --help lists them, with its default in words.
+// The options that say what is probed, on which devices and how.
+boost::program_options::options_description ProbeOptions();
+
+// These and what becomes of the result: every option of `probe`, in the groups in which --help
+// lists them, with its default in words.
 boost::program_options::options_description AllOptions();
 
 // What --help prints.
