@@ -1,0 +1,68 @@
+#ifndef ORCHESTRATOR_LAUNCH_LAUNCH_LINE_H_
+#define ORCHESTRATOR_LAUNCH_LAUNCH_LINE_H_
+
+#include <boost/describe.hpp>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "orchestrator/dialect/environment.h"
+
+namespace autobatch {
+
+enum class LaunchFormat { kJson, kEnv, kSlurmTaskProlog };
+BOOST_DESCRIBE_ENUM(LaunchFormat, kJson, kEnv, kSlurmTaskProlog)
+
+// What becomes of a running command when a new round is agreed.
+enum class WorldChange { kKeep, kRestart, kStop };
+BOOST_DESCRIBE_ENUM(WorldChange, kKeep, kRestart, kStop)
+
+// Everything that `launch` was asked on its command line.
+struct LaunchLine {
+  // Where the record comes from; both empty: agree here. At most one is set.
+  std::string socket;
+  std::string record;
+  // Empty: any run.
+  std::string run_id;
+  std::string secret_file;
+  std::optional<int64_t> secret_descriptor;
+  absl::Duration wait = absl::Minutes(10);
+
+  bool worker = false;
+  // Processes.
+  std::optional<int64_t> world_size;
+  bool allow_simulated = false;
+  std::optional<int64_t> fallback_batch;
+  // Absent: by what the command is.
+  std::optional<WorldChange> when_world_changes;
+  absl::Duration grace = absl::Seconds(10);
+
+  // Instead of starting a command. At most one is set.
+  std::optional<LaunchFormat> format;
+  std::string publish;
+  bool quiet = false;
+  bool verbose = false;
+  // Print this text and exit with 0.
+  std::string print_and_exit;
+
+  // For the agent hosted here, unread.
+  std::vector<std::string> agent_arguments;
+  // Behind "--", as it is.
+  std::vector<std::string> command;
+};
+
+// Reads the arguments (without the program's name). Relative paths are resolved where the user
+// stands; $AUTOBATCH_SOCKET, $AUTOBATCH_RECORD and $AUTOBATCH_RUN_ID of `environment` are defaults.
+// InvalidArgument names the option and what would be right, settings that contradict each other
+// included. `agent_options` lists the hosted agent's options for --help.
+absl::StatusOr<LaunchLine> ParseLaunchLine(std::span<const std::string> arguments,
+                                           const Environment& environment,
+                                           const std::string& agent_options);
+
+}  // namespace autobatch
+
+#endif  // ORCHESTRATOR_LAUNCH_LAUNCH_LINE_H_
