@@ -123,7 +123,8 @@ absl::Status ReadStart(const po::variables_map& values, LaunchLine& line) {
   }
   if (!line.worker && !line.socket.empty()) {
     return absl::InvalidArgumentError(
-        "--socket is for --worker, which asks for one rank's share; a command that starts all ranks "
+        "--socket is for --worker, which asks for one rank's share; a command that starts all "
+        "ranks "
         "takes --record FILE, where the agent has left the record");
   }
   return absl::OkStatus();
@@ -160,8 +161,8 @@ absl::Status ReadOutput(const po::variables_map& values, LaunchLine& line) {
 
 absl::Status UnknownArgument(const std::string& argument) {
   if (!absl::StartsWith(argument, "-")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", absl::CEscape(argument), "' stands without its option; the command to "
+    return absl::InvalidArgumentError(absl::StrCat("'", absl::CEscape(argument),
+                                                   "' stands without its option; the command to "
                                                    "start follows '--'"));
   }
   std::vector<std::string> valid;

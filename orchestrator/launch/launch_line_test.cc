@@ -14,9 +14,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 absl::StatusOr<LaunchLine> Parse(absl::string_view text, const Environment& environment = {}) {
-  return ParseLaunchLine(
-      std::vector<std::string>(absl::StrSplit(text, ' ', absl::SkipEmpty())), environment,
-      "  --device LIST\n");
+  return ParseLaunchLine(std::vector<std::string>(absl::StrSplit(text, ' ', absl::SkipEmpty())),
+                         environment, "  --device LIST\n");
 }
 
 LaunchLine Line(absl::string_view text, const Environment& environment = {}) {
@@ -34,8 +33,8 @@ std::string Error(absl::string_view text, const Environment& environment = {}) {
 TEST(ParseLaunchLine_CommandOnly, AgreesHere) {
   const LaunchLine line =
       Line("--workload gpt2 --device cuda -q -- torchrun t.py --socket x -- --batch {micro_batch}");
-  EXPECT_THAT(line.command, ElementsAre("torchrun", "t.py", "--socket", "x", "--", "--batch",
-                                        "{micro_batch}"));
+  EXPECT_THAT(line.command,
+              ElementsAre("torchrun", "t.py", "--socket", "x", "--", "--batch", "{micro_batch}"));
   EXPECT_EQ(line.socket, "");
   EXPECT_EQ(line.record, "");
   EXPECT_TRUE(line.quiet);
@@ -111,8 +110,7 @@ TEST(ParseLaunchLine_WrongValues, SayWhatIsRight) {
 }
 
 TEST(ParseLaunchLine_EmptyValue, IsNamed) {
-  const auto line =
-      ParseLaunchLine(std::vector<std::string>{"--record", "", "--", "true"}, {}, "");
+  const auto line = ParseLaunchLine(std::vector<std::string>{"--record", "", "--", "true"}, {}, "");
   EXPECT_THAT(std::string(line.status().message()), HasSubstr("--record is empty"));
 }
 

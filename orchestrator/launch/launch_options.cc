@@ -42,8 +42,9 @@ po::options_description StartOptions() {
       "when-world-changes", Text("P"),
       "a new round while the command runs: keep it, restart it on the new record, or stop it "
       "(default: keep an elastic torchrun, whose workers ask again; else stop)")(
-      "grace", Text("T"), "from SIGTERM to SIGKILL for what the command leaves behind (default: "
-                          "10s)");
+      "grace", Text("T"),
+      "from SIGTERM to SIGKILL for what the command leaves behind (default: "
+      "10s)");
   return group;
 }
 
@@ -55,9 +56,8 @@ po::options_description OutputOptions() {
       "publish", Text("DIR"),
       "instead of a command, write record.json and launch.json to this folder and end: a "
       "Kubernetes init container")("quiet,q", po::bool_switch(), "no progress on stderr")(
-      "verbose", po::bool_switch(), "log what is decided, to stderr")("help,h", po::bool_switch(),
-                                                                      "this text")(
-      "version", po::bool_switch(), "the version");
+      "verbose", po::bool_switch(), "log what is decided, to stderr")(
+      "help,h", po::bool_switch(), "this text")("version", po::bool_switch(), "the version");
   return group;
 }
 
@@ -70,26 +70,27 @@ po::options_description LaunchOptions() {
 
 std::string LaunchHelpText(const std::string& agent_options) {
   std::ostringstream text;
-  text << "launch: starts training on the batch that every node has agreed on.\n\n"
-          "  launch -- torchrun --nproc-per-node=8 train.py --batch-size {micro_batch}\n"
-          "                                     agree (one node needs nothing else), then train\n"
-          "  launch --coordinator n1:29400 --nodes 4 -- torchrun --nnodes=4 ... train.py\n"
-          "                                     the same on each of four nodes\n"
-          "  torchrun --nnodes=1:4 ... --no-python launch --worker -- python train.py\n"
-          "                                     each rank asks its node's agent for its own share;\n"
-          "                                     a restart of torchrun gets the new world's row\n"
-          "  srun launch --worker -- python train.py --batch-size {micro_batch}\n"
-          "  mpirun launch --worker -- python train.py\n"
-          "  launch --worker --format slurm-task-prolog      in Slurm's TaskProlog\n"
-          "  launch --publish /shared                        in an init container of Kubernetes\n"
-       << LaunchOptions()
-       << "\nPlaceholders of the command: {micro_batch} = {batch}, {accumulation}, {global_batch}; "
-          "{{batch}}\nstands for the characters themselves. Variables: AUTOBATCH_MICRO_BATCH, "
-          "_ACCUMULATION,\n_GLOBAL_BATCH, _LR_FACTOR, _STEPS_PER_EPOCH, _WORLD_SIZE, _ROUND, "
-          "_RUN_ID, _RECORD, _DIGEST;\nwith --worker also _RANK, _WEIGHT and _MICRO_BATCHES (where "
-          "micro-steps differ).\n\nExit status: the command's own; 128 + n when signal n ended it; "
-          "2 wrong usage; 5 the command\ncannot be started; 7 no agreement, or the record is not "
-          "valid; 8 the coordinator or the agent\nis gone; 9 not authorised.\n";
+  text
+      << "launch: starts training on the batch that every node has agreed on.\n\n"
+         "  launch -- torchrun --nproc-per-node=8 train.py --batch-size {micro_batch}\n"
+         "                                     agree (one node needs nothing else), then train\n"
+         "  launch --coordinator n1:29400 --nodes 4 -- torchrun --nnodes=4 ... train.py\n"
+         "                                     the same on each of four nodes\n"
+         "  torchrun --nnodes=1:4 ... --no-python launch --worker -- python train.py\n"
+         "                                     each rank asks its node's agent for its own share;\n"
+         "                                     a restart of torchrun gets the new world's row\n"
+         "  srun launch --worker -- python train.py --batch-size {micro_batch}\n"
+         "  mpirun launch --worker -- python train.py\n"
+         "  launch --worker --format slurm-task-prolog      in Slurm's TaskProlog\n"
+         "  launch --publish /shared                        in an init container of Kubernetes\n"
+      << LaunchOptions()
+      << "\nPlaceholders of the command: {micro_batch} = {batch}, {accumulation}, {global_batch}; "
+         "{{batch}}\nstands for the characters themselves. Variables: AUTOBATCH_MICRO_BATCH, "
+         "_ACCUMULATION,\n_GLOBAL_BATCH, _LR_FACTOR, _STEPS_PER_EPOCH, _WORLD_SIZE, _ROUND, "
+         "_RUN_ID, _RECORD, _DIGEST;\nwith --worker also _RANK, _WEIGHT and _MICRO_BATCHES (where "
+         "micro-steps differ).\n\nExit status: the command's own; 128 + n when signal n ended it; "
+         "2 wrong usage; 5 the command\ncannot be started; 7 no agreement, or the record is not "
+         "valid; 8 the coordinator or the agent\nis gone; 9 not authorised.\n";
   if (!agent_options.empty()) {
     text << "\nOptions of the agent that launch hosts where there is neither --socket nor "
             "--record:\n"

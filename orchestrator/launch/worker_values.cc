@@ -72,11 +72,11 @@ absl::StatusOr<WorkerReply> FallBack(const WorkerSource& source, const WorkerReq
                                      const absl::Status& why) {
   const std::string path =
       absl::StrCat(source.socket.empty() ? source.record : source.socket, ".fallback.json");
-  const absl::StatusOr<Record> record = MakeFallbackRecord(
-      {.run_id = source.run_id.empty() ? "fallback" : source.run_id,
-       .batch = *source.fallback_batch,
-       .world_size = request.world_size},
-      source.digest);
+  const absl::StatusOr<Record> record =
+      MakeFallbackRecord({.run_id = source.run_id.empty() ? "fallback" : source.run_id,
+                          .batch = *source.fallback_batch,
+                          .world_size = request.world_size},
+                         source.digest);
   AB_RETURN_IF_ERROR(record.status());
   AB_RETURN_IF_ERROR(WriteFileAtomically(path, RecordText(*record)));
   source.warn(FallbackWarning(*source.fallback_batch, why.message()));

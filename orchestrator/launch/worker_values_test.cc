@@ -67,7 +67,9 @@ class ObtainShareTest : public ::testing::Test {
 
   std::string Store(bool simulated) const {
     auto record =
-        MakeFallbackRecord({.run_id = "job1", .batch = 16, .world_size = 4}, Digest).value();
+        MakeFallbackRecord(
+            {.run_id = "job1", .batch = 16, .world_size = 4, .plan = {.min_world_size = 1}}, Digest)
+            .value();
     record.simulated = simulated;
     record.digest.clear();
     record.digest = Digest(RecordText(record));
