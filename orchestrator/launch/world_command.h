@@ -1,0 +1,46 @@
+#ifndef ORCHESTRATOR_LAUNCH_WORLD_COMMAND_H_
+#define ORCHESTRATOR_LAUNCH_WORLD_COMMAND_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "orchestrator/dialect/environment.h"
+#include "orchestrator/launch/training_values.h"
+#include "orchestrator/plan/record.h"
+
+namespace autobatch {
+
+// A command that starts all ranks of a world (torchrun, srun, mpirun, a script, one process).
+struct WorldCommand {
+  std::vector<std::string> command;
+  // Its ranks may become more or fewer while it runs.
+  bool elastic = false;
+  // Processes that it says it starts, if it says so; a number of nodes times "one a device" is
+  // `nodes` with `one_a_device`.
+  std::optional<int64_t> processes;
+  int64_t nodes = 1;
+  bool one_a_device = false;
+};
+
+// Reads the command. InvalidArgument: torchrun would refuse it, `world_size` (the user's word, if
+// any) contradicts it, or it is elastic and holds a placeholder, whose value would be that of the
+// first world for ever; names the per-worker form then, with `launch_program` in it.
+absl::StatusOr<WorldCommand> ReadWorldCommand(std::span<const std::string> command,
+                                              const Environment& environment,
+                                              std::optional<int64_t> world_size,
+                                              absl::string_view launch_program);
+
+// What it is handed: of the row for its world, on nodes of `devices` each (absent: not known, and
+// the record's own world is taken for a command that does not say). NotFound: no row for it.
+absl::StatusOr<TrainingValues> ValuesFor(const WorldCommand& world, const Record& record,
+                                         const std::string& record_path,
+                                         std::optional<int64_t> devices);
+
+}  // namespace autobatch
+
+#endif  // ORCHESTRATOR_LAUNCH_WORLD_COMMAND_H_

@@ -1,0 +1,87 @@
+#include "orchestrator/launch/world_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_split.h"
+
+namespace autobatch {
+namespace {
+
+using ::testing::HasSubstr;
+
+absl::StatusOr<WorldCommand> Read(absl::string_view text,
+                                  std::optional<int64_t> world_size = std::nullopt) {
+  return ReadWorldCommand(std::vector<std::string>(absl::StrSplit(text, ' ')), {}, world_size,
+                          "launch");
+}
+
+// Rows for 1 to 16 ranks; two processes hold a replica.
+Record SomeRecord() {
+  Record record;
+  record.run_id = "job1";
+  record.world_size = 4;
+  record.request.model_parallel_size = 2;
+  for (int64_t ranks = 1; ranks <= 16; ++ranks) {
+    record.plan.rows.push_back({.world_size = ranks,
+                                .processes = 2 * ranks,
+                                .global_batch = 10 * ranks,
+                                .micro_batch = 10,
+                                .accumulation = 1});
+  }
+  return record;
+}
+
+int64_t Ranks(absl::string_view text, std::optional<int64_t> devices = std::nullopt,
+              std::optional<int64_t> world_size = std::nullopt) {
+  const auto world = Read(text, world_size);
+  EXPECT_TRUE(world.ok()) << world.status();
+  const auto values = ValuesFor(*world, SomeRecord(), "r", devices);
+  EXPECT_TRUE(values.ok()) << values.status();
+  return values->global_batch / 5;
+}
+
+TEST(ValuesFor_WorldOfTheCommand, TakesItsRow) {
+  EXPECT_EQ(Ranks("torchrun --nnodes=2 --nproc-per-node=4 t.py {micro_batch}"), 8);
+  EXPECT_EQ(Ranks("torchrun --nproc-per-node=gpu t.py", 6), 6);
+  // Not known how many devices: the world that was agreed.
+  EXPECT_EQ(Ranks("torchrun --nproc-per-node=gpu t.py"), 8);
+  EXPECT_EQ(Ranks("torchrun --nnodes=2 --nproc-per-node=auto t.py", 6), 8);
+  EXPECT_EQ(Ranks("srun python t.py"), 8);
+  EXPECT_EQ(Ranks("srun -n 12 python t.py", std::nullopt, 12), 12);
+}
+
+TEST(ValuesFor_ElasticWorld, HasNoValueOfOneWorld) {
+  const auto world = Read("torchrun --nnodes=1:3 t.py");
+  ASSERT_TRUE(world.ok()) << world.status();
+  EXPECT_TRUE(world->elastic);
+  const auto values = ValuesFor(*world, SomeRecord(), "r", 8);
+  ASSERT_TRUE(values.ok());
+  for (const auto& variable : values->variables) {
+    EXPECT_NE(variable.name, "AUTOBATCH_MICRO_BATCH");
+    EXPECT_NE(variable.name, "AUTOBATCH_WORLD_SIZE");
+  }
+}
+
+TEST(ValuesFor_WorldWithoutARow, IsNotFound) {
+  EXPECT_TRUE(absl::IsNotFound(ValuesFor(*Read("true", 99), SomeRecord(), "r", 8).status()));
+}
+
+TEST(ReadWorldCommand_PlaceholderInFrontOfElasticTorchrun, NamesThePerWorkerForm) {
+  const auto world = Read("torchrun --nnodes=1:3 t.py --batch-size {micro_batch}");
+  EXPECT_TRUE(absl::IsInvalidArgument(world.status()));
+  EXPECT_THAT(std::string(world.status().message()),
+              HasSubstr("{micro_batch} in front of an elastic torchrun (1 to 3 nodes)"));
+  EXPECT_THAT(std::string(world.status().message()),
+              HasSubstr("-- torchrun '--nnodes=1:3' --no-python launch --worker -- python -u t.py "
+                        "--batch-size '{micro_batch}'"));
+}
+
+TEST(ReadWorldCommand_WorldSizeThatTorchrunDenies, IsRefused) {
+  EXPECT_THAT(std::string(Read("torchrun --nproc-per-node=4 t.py", 8).status().message()),
+              HasSubstr("--world-size 8 and torchrun's own world of 4 ranks"));
+  EXPECT_TRUE(Read("torchrun --nproc-per-node=4 t.py", 4).ok());
+}
+
+}  // namespace
+}  // namespace autobatch
