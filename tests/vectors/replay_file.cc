@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "tests/vectors/autobatch_form.h"
+#include "tests/vectors/elasticity_form.h"
 #include "tests/vectors/form.h"
 #include "tests/vectors/profile_units_form.h"
 #include "tests/vectors/visible_devices_form.h"
@@ -17,11 +18,13 @@ namespace {
 
 absl::StatusOr<Differences> CheckLine(const boost::json::value& line) {
   if (!line.is_object()) return absl::InvalidArgumentError("not a JSON object");
-  for (const Form& form : {AutobatchForm(), ProfileUnitsForm(), VisibleDevicesForm()}) {
+  for (const Form& form :
+       {AutobatchForm(), ProfileUnitsForm(), VisibleDevicesForm(), ElasticityForm()}) {
     if (form.matches(line.get_object())) return form.check(line.get_object());
   }
   return absl::InvalidArgumentError(
-      "unknown form: none of the fields memory_gib, reserved_after_step_bytes, visible_ordinals");
+      "unknown form: none of the fields memory_gib, reserved_after_step_bytes, visible_ordinals, "
+      "elasticity");
 }
 
 // The vector's own id, or else its place.

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -73,7 +74,8 @@ INSTANTIATE_TEST_SUITE_P(Vectors, GivenFile,
                                            std::pair("ultralytics_8_4.jsonl", 149),
                                            std::pair("profile_units_yolov5.jsonl", 9),
                                            std::pair("profile_units_ultralytics.jsonl", 9),
-                                           std::pair("cuda_visible_devices.jsonl", 43)));
+                                           std::pair("cuda_visible_devices.jsonl", 43),
+                                           std::pair("deepspeed_elasticity.jsonl", 45)));
 
 TEST(Replay, VectorsOfDifferentForms_MayShareAFile) {
   const Replay replay = RunText(Line() + "\n\n" + kVisible + "\n");
@@ -104,6 +106,29 @@ TEST(Replay, EachExpectation_IsCompared) {
   }
 }
 
+std::string Elastic(const std::string& answer) {
+  return R"({"id": "elastic-1", "elasticity": {"enabled": true, "max_train_batch_size": 64, )"
+         R"("micro_batch_sizes": [1], "version": 0.1, "max_gpus": 6}, "world_size": 6, )"
+         R"("return_microbatch": false, "error": null, "returned_values": 3, )" +
+         answer + "}";
+}
+
+TEST(Replay, ElasticBatch_IsComparedWithItsGpusAndMicroBatch) {
+  const auto says = [](int batch, const char* gpus, int micro_batch) {
+    return RunText(Elastic(absl::StrCat(R"("final_batch_size": )", batch, R"(, "valid_gpus": )",
+                                        gpus, R"(, "micro_batch": )", micro_batch)))
+        .out;
+  };
+  EXPECT_EQ(says(60, "[1, 2, 3, 4, 5, 6]", 1), "");
+  EXPECT_THAT(says(48, "[1, 2, 3, 4, 5, 6]", 1), HasSubstr("elastic-1: final_batch_size"));
+  EXPECT_THAT(says(60, "[1, 2, 3, 6]", 1), HasSubstr("elastic-1: valid_gpus"));
+  EXPECT_THAT(says(60, "[1, 2, 3, 4, 5, 6]", 2), HasSubstr("elastic-1: micro_batch"));
+  // An answer that no job can be started with asks for an error.
+  EXPECT_THAT(says(0, "[6]", 1), HasSubstr("elastic-1: error"));
+  EXPECT_THAT(says(65, "[6]", 1), HasSubstr("elastic-1: error"));
+  EXPECT_THAT(says(60, "null", 1), HasSubstr("elastic-1: error"));
+}
+
 TEST(Replay, FragileAnswer_IsNotCompared) {
   std::string line = Line(R"("expected_batch": 32)", R"("expected_batch": 33)");
   line.replace(line.find(R"("batch_fragile": false, "log_fragile": false)"), 44,
@@ -125,7 +150,8 @@ TEST(Replay, WhatCannotBeRead_IsNamedByFileAndLine) {
   for (const auto& [text, says] : std::vector<std::pair<std::string, std::string>>{
            {"{\n", "vectors.jsonl:1: not JSON"},
            {"[1]", "vectors.jsonl:1: not a JSON object"},
-           {R"({"elasticity": {}})", "vectors.jsonl:1: unknown form"},
+           {R"({"elastic": {}})", "vectors.jsonl:1: unknown form"},
+           {R"({"elasticity": {}})", "field 'world_size' is missing"},
            {Line("yolov5-7.0", "yolov4"), "unknown algorithm 'yolov4'"},
            {Line("yolov5-7.0", "ultralytics-8.4.190"), "'mem_get_info_free_bytes' is missing"},
            {Line(R"("imgsz": 640, )", ""), "field 'imgsz' is missing"},
