@@ -154,15 +154,14 @@ absl::StatusOr<ElasticBatch> ComputeVersion2(const ElasticityConfig& config, int
   // Whole nodes cannot take it evenly: the largest multiple of one micro-batch over these ranks.
   const double present =
       static_cast<double>(world_size) / gpus_per_node * static_cast<double>(ranks_per_node);
-  double batch = 0;
+  std::vector<double> multiples;
   for (const int64_t size : config.micro_batch_sizes) {
     const double step = static_cast<double>(size) * present;
-    const double multiple = std::floor(config.max_train_batch_size / step) * step;
-    const bool first = size == config.micro_batch_sizes.front();
-    batch = first                        ? multiple
-            : config.prefer_larger_batch ? std::max(batch, multiple)
-                                         : std::min(batch, multiple);
+    multiples.push_back(std::floor(config.max_train_batch_size / step) * step);
   }
+  const double batch = config.prefer_larger_batch
+                           ? *std::max_element(multiples.begin(), multiples.end())
+                           : *std::min_element(multiples.begin(), multiples.end());
   answer.global_batch = static_cast<int64_t>(batch);
   answer.valid_gpus = {static_cast<int64_t>(present)};
   return answer;

@@ -23,7 +23,7 @@ absl::Status CheckRange(absl::string_view field, std::optional<int64_t> value, i
 
 absl::Status CheckRanges(const PlanRequest& request) {
   AB_RETURN_IF_ERROR(CheckRange("global_batch", request.global_batch, kMaxSamples));
-  AB_RETURN_IF_ERROR(CheckRange("accumulation", request.accumulation, kMaxSamples));
+  AB_RETURN_IF_ERROR(CheckRange("accumulation", request.accumulation, kMaxAccumulation));
   AB_RETURN_IF_ERROR(CheckRange("min_world_size", request.min_world_size, kMaxWorldSize));
   AB_RETURN_IF_ERROR(CheckRange("max_world_size", request.max_world_size, kMaxWorldSize));
   AB_RETURN_IF_ERROR(CheckRange("model_parallel_size", request.model_parallel_size, kMaxWorldSize));

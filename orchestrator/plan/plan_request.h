@@ -12,6 +12,8 @@ namespace autobatch {
 // World sizes and data sets that a plan can speak of; beyond them an input is a mistake.
 inline constexpr int64_t kMaxWorldSize = int64_t{1} << 20;
 inline constexpr int64_t kMaxSamples = int64_t{1} << 62;
+// Micro-steps of one optimizer step that can be asked for.
+inline constexpr int64_t kMaxAccumulation = int64_t{1} << 30;
 // Rows of one plan. 8192 of them are up to 3.7 MB of JSON, and have to fit into one message.
 inline constexpr int64_t kMaxPlanRows = 8192;
 inline constexpr double kMaxBandPercent = 50;

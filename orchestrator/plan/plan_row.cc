@@ -53,6 +53,7 @@ absl::StatusOr<Sums> AddUp(const PlanRow& row) {
       }
       count += steps.count;
       samples += Wide(steps.count) * steps.micro_batch;
+      if (samples > row.global_batch) return Wrong(row, "a rank has more than the global batch");
       sums.most = std::max(sums.most, steps.micro_batch);
       sums.single |= steps.micro_batch == 1;
     }
@@ -63,6 +64,7 @@ absl::StatusOr<Sums> AddUp(const PlanRow& row) {
     if (samples < 1) return Wrong(row, "a rank has no samples");
     sums.ranks += group.ranks;
     sums.samples += samples * group.ranks;
+    if (sums.samples > row.global_batch) break;
   }
   return sums;
 }

@@ -115,9 +115,25 @@ absl::Status CheckPlan(const Record& record) {
   return absl::OkStatus();
 }
 
-std::string DigestOf(Record record, const DigestFunction& digest) {
-  record.digest.clear();
-  return digest(RecordText(record));
+// Whether the text is what its own digest was made from: the text with an empty digest.
+absl::Status VerifyDigest(boost::json::value record, const DigestFunction& digest) {
+  boost::json::value* field =
+      record.is_object() ? record.get_object().if_contains("digest") : nullptr;
+  if (field == nullptr || !field->is_string()) {
+    return absl::InvalidArgumentError("record: it has no digest");
+  }
+  const std::string found(field->get_string());
+  field->emplace_string();
+  const std::string expected = digest(boost::json::serialize(record));
+  // Every byte is looked at: how long this takes is not to tell how much of a guess was right.
+  unsigned difference = expected.size() == found.size() ? 0 : 1;
+  for (size_t i = 0; i < std::min(expected.size(), found.size()); ++i) {
+    difference |= static_cast<unsigned char>(expected[i]) ^ static_cast<unsigned char>(found[i]);
+  }
+  if (difference == 0 && !expected.empty()) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      "the record's digest is not that of its content: it is damaged, was changed, or belongs to "
+      "another run");
 }
 
 }  // namespace
@@ -128,15 +144,17 @@ absl::StatusOr<Record> MakeRecord(Record facts, const std::vector<DeviceShare>& 
                                                            .minimum_batch = facts.minimum_batch,
                                                            .shares = shares}));
   AB_RETURN_IF_ERROR(ValidateRecord(facts));
-  facts.digest = DigestOf(facts, digest);
+  facts.digest.clear();
+  facts.digest = digest(RecordText(facts));
   return facts;
 }
 
 std::string RecordText(const Record& record) { return ToJson(record); }
 
 absl::StatusOr<Record> ReadRecord(absl::string_view text, const DigestFunction& digest) {
-  AB_ASSIGN_OR_RETURN(Record record, FromJson<Record>(text));
-  AB_RETURN_IF_ERROR(VerifyRecord(record, digest));
+  AB_ASSIGN_OR_RETURN(const boost::json::value json, ParseJson(text));
+  AB_RETURN_IF_ERROR(VerifyDigest(json, digest));
+  AB_ASSIGN_OR_RETURN(Record record, FromJsonValue<Record>(json));
   AB_RETURN_IF_ERROR(ValidateRecord(record));
   return record;
 }
@@ -144,20 +162,6 @@ absl::StatusOr<Record> ReadRecord(absl::string_view text, const DigestFunction& 
 absl::Status ValidateRecord(const Record& record) {
   AB_RETURN_IF_ERROR(CheckFacts(record));
   return CheckPlan(record);
-}
-
-absl::Status VerifyRecord(const Record& record, const DigestFunction& digest) {
-  const std::string expected = DigestOf(record, digest);
-  // Every byte is looked at: how long this takes is not to tell how much of a guess was right.
-  unsigned difference = expected.size() == record.digest.size() ? 0 : 1;
-  for (size_t i = 0; i < std::min(expected.size(), record.digest.size()); ++i) {
-    difference |=
-        static_cast<unsigned char>(expected[i]) ^ static_cast<unsigned char>(record.digest[i]);
-  }
-  if (difference == 0 && !expected.empty()) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      "the record's digest is not that of its content: it is damaged, was changed, or belongs to "
-      "another run");
 }
 
 std::string SharesDigest(std::span<const NodeShares> shares, const DigestFunction& digest) {

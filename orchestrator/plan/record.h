@@ -78,17 +78,15 @@ absl::StatusOr<Record> MakeRecord(Record facts, const std::vector<DeviceShare>& 
 // The record as it is sent and stored: one line of JSON.
 std::string RecordText(const Record& record);
 
-// Reads it back. InvalidArgument where it is no record (not JSON, a field of the wrong type,
-// another schema, numbers that do not agree), PermissionDenied where the digest is not that of the
-// content: damaged, tampered with, or of another run.
+// Reads it back; fields of a newer version count for the digest and mean nothing else.
+// InvalidArgument where it is no record (not JSON, a field of the wrong type, another schema,
+// numbers that do not agree), PermissionDenied where the digest is not that of the content:
+// damaged, tampered with, or of another run.
 absl::StatusOr<Record> ReadRecord(absl::string_view text, const DigestFunction& digest);
 
 // Whether the numbers are in range and agree with each other, for a record that comes from a file
 // or a peer. InvalidArgument names the field. Says nothing of the digest.
 absl::Status ValidateRecord(const Record& record);
-
-// Whether `digest` gives the record's own digest. PermissionDenied else.
-absl::Status VerifyRecord(const Record& record, const DigestFunction& digest);
 
 // The digest over all nodes' shares, in whatever order they are given.
 std::string SharesDigest(std::span<const NodeShares> shares, const DigestFunction& digest);
