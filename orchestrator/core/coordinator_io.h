@@ -49,9 +49,10 @@ struct Persisted {
   absl::Status status;
 };
 
-// The coordinator was asked to leave (a signal).
+// The coordinator was asked to leave (a signal), and would like to do so with this exit code.
 struct Drain {
   std::string reason;
+  int exit_code = 0;
 };
 
 // What a coordinator wants done, in this order. ----
