@@ -2,6 +2,7 @@
 #define ORCHESTRATOR_LAUNCH_SHARE_OUTPUT_H_
 
 #include <boost/describe.hpp>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
