@@ -20,7 +20,7 @@ namespace autobatch {
 // read far enough to be refused by name.
 inline constexpr uint32_t kFrameMagic = 0xAB414246;  // 0xAB "ABF": the first byte is no ASCII
 inline constexpr size_t kFrameHeaderSize = 16;
-inline constexpr uint16_t kProtocolVersion = 1;
+inline constexpr uint16_t kWireVersion = 1;
 
 // Largest payload in bytes: of a member, whose record may name thousands of devices, and of a peer
 // whose hello was not yet accepted.
@@ -31,7 +31,7 @@ struct Frame {
   uint16_t type = 0;
   std::string payload;
   // What the sender speaks. The decoder takes any; DecodeMessage() refuses a foreign one.
-  uint16_t version = kProtocolVersion;
+  uint16_t version = kWireVersion;
 
   bool operator==(const Frame&) const = default;
 };

@@ -85,10 +85,10 @@ absl::StatusOr<Frame> EncodeMessage(Message message) {
 }
 
 absl::StatusOr<Message> DecodeMessage(const Frame& frame) {
-  if (frame.version != kProtocolVersion) {
+  if (frame.version != kWireVersion) {
     return absl::FailedPreconditionError(absl::StrCat("the peer speaks protocol version ",
                                                       frame.version, ", this side version ",
-                                                      kProtocolVersion));
+                                                      kWireVersion));
   }
   for (size_t i = 0; i < kTypes.size(); ++i) {
     if (kTypes[i].number != frame.type) continue;
@@ -98,7 +98,7 @@ absl::StatusOr<Message> DecodeMessage(const Frame& frame) {
     return message;
   }
   return absl::UnimplementedError(absl::StrCat("a message of type ", frame.type,
-                                               ", which protocol version ", kProtocolVersion,
+                                               ", which protocol version ", kWireVersion,
                                                " does not have"));
 }
 

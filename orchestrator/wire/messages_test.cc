@@ -73,7 +73,7 @@ TEST(MessagesTest, UnknownFields_AreIgnored_AndMissingOnesKeepTheirDefault) {
 
 TEST(MessagesTest, OtherProtocolVersion_IsRefusedNamingBoth) {
   Frame frame = *EncodeMessage(Leave{.run_id = "r"});
-  frame.version = kProtocolVersion + 6;
+  frame.version = kWireVersion + 6;
   const absl::Status status = DecodeMessage(frame).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("version 7, this side version 1"));

@@ -1,0 +1,283 @@
+#include "orchestrator/service/agent_flags.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "autobatch/base/files.h"
+#include "autobatch/base/status_macros.h"
+#include "autobatch/base/version.h"
+#include "autobatch/probe/command_line.h"
+#include "autobatch/probe/command_line_options.h"
+#include "autobatch/probe/flag_reader.h"
+#include "orchestrator/dialect/discovery.h"
+#include "orchestrator/dialect/run_id.h"
+
+namespace autobatch {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr unsigned kLineLength = 96;
+
+po::options_description RunOptions() {
+  po::options_description group("The run, and this agent's place in it", kLineLength);
+  group.add_options()("run-id", TextOption("NAME"),
+                      "a name that no other job has, the same on every node (default: the "
+                      "launcher's, where it has one)")(
+      "coordinator", TextOption("HOST[:PORT],…"),
+      "where it is (default: the launcher's rank 0, else the first host of the job; the port is "
+      "made of the run id)")("name", TextOption("NAME"),
+                             "of this agent, like no other's (default: the launcher's name of "
+                             "this node, else the host's)")(
+      "node-id", TextOption("ID"),
+      "agents with the same one are one node (default: this machine's boot id)")(
+      "node-rank", TextOption("N"), "of this node (default: the launcher's)")(
+      "advertise", TextOption("ADDRESS"),
+      "where other nodes reach this one (default: where it connects from)")(
+      "config", po::value<std::vector<std::string>>()->value_name("NAME=VALUE"),
+      "a setting of yours that must be the same on all nodes; once for each")(
+      "once", po::bool_switch(), "end with the first commit");
+  return group;
+}
+
+po::options_description RoundOptions() {
+  po::options_description group("Rounds", kLineLength);
+  group.add_options()(
+      "verify", TextOption("P"),
+      "a device whose driver, workload and settings have not changed: first believes its earlier "
+      "answer, always runs it once more in every round, never runs nothing at all (default: "
+      "first)")("no-nccl", po::bool_switch(), "take no part in a minimum over NCCL")(
+      "join-timeout", TextOption("T"), "until the coordinator has let it in (default: 600s)")(
+      "connect-timeout", TextOption("T"),
+      "for one attempt: resolve, connect, authenticate (default: 10s)")(
+      "hello-timeout", TextOption("T"), "for the coordinator's answer to its hello (default: 10s)")(
+      "lost-timeout", TextOption("T"), "without the coordinator before a commit (default: 7s)")(
+      "rejoin-timeout", TextOption("T"), "and after one (default: 600s)")(
+      "duplicate-patience", TextOption("T"),
+      "while another agent has its name, rank or device (default: 7s)")(
+      "reduce-timeout", TextOption("T"), "for its part in a minimum over NCCL (default: 120s)")(
+      "release-timeout", TextOption("T"),
+      "for a job's processes to let go of a GPU before it is probed (default: 30s)");
+  return group;
+}
+
+po::options_description PlaceOptions() {
+  po::options_description group("State, workers and output", kLineLength);
+  group.add_options()("state-dir", TextOption("DIR"),
+                      "where record.json is left (default: $XDG_RUNTIME_DIR/autobatch/RUN-ID, else "
+                      "below /tmp)")("socket", TextOption("PATH"),
+                                     "where training processes ask for their share (default: "
+                                     "agent.sock in --state-dir)")(
+      "socket-mode", TextOption("MODE"),
+      "of the socket, octal; 666: other users' processes too (default: 600)")(
+      "max-workers", TextOption("N"), "served at the same time (default: 256)")(
+      "json", TextOption("FILE|-"), "write what every device reported")(
+      "no-cache", po::bool_switch(), "do not use or keep earlier answers of other runs")(
+      "cache-dir", TextOption("DIR"),
+      "where they are (default: $XDG_CACHE_HOME/autobatch/results)")(
+      "quiet,q", po::bool_switch(), "no progress on stderr")("verbose", po::bool_switch(),
+                                                             "log what is decided, to stderr")(
+      "help,h", po::bool_switch(), "this text")("version", po::bool_switch(), "the version");
+  return group;
+}
+
+std::string AgentHelpText() {
+  std::ostringstream text;
+  text << "agent: probes the GPUs of its node, agrees with the others of its run on what each may "
+          "load,\nand hands the training processes their shares.\n\n"
+          "  agent --run-id job7 --secret-file secret --coordinator node1\n"
+          "  agent --run-id job7 --secret-file secret --coordinator node1 --workload gpt2\n"
+          "  srun --ntasks-per-node=1 agent --secret-file secret -- python train.py --batch "
+          "{batch}\n\n"
+          "It stays for as long as the job runs: when a node is lost or joins, it answers the next "
+          "round from\nwhat it knows. Training starts on record.json, which is there from a "
+          "round's commit to the next\nround, or asks at the socket (see launch --worker).\n"
+       << AgentOptions() << ProbeOptions()
+       << "\nExit status:\n"
+          "  0  done                                6  time was up before any batch was "
+          "confirmed\n"
+          "  1  internal error, or output lost      7  no agreement\n"
+          "  2  wrong usage                         8  the coordinator was lost\n"
+          "  3  no device                           9  not authorised\n"
+          "  4  nothing fits, or a device failed    128 + n  ended by signal n\n"
+          "  5  the workload cannot run\n";
+  return text.str();
+}
+
+std::string HostName() {
+  char name[256] = "";
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+// The agent's own arguments, and those that are a probe's.
+struct SplitArguments {
+  po::variables_map own;
+  std::vector<std::string> probe;
+};
+
+absl::StatusOr<SplitArguments> Split(std::span<const std::string> arguments) {
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  po::options_description all = AgentOptions();
+  all.add(ProbeOptions());
+  // Unknown ones, empty ones and misplaced arguments are named here, with all there is to offer.
+  const std::vector<std::string> given(arguments.begin(), dashes);
+  AB_RETURN_IF_ERROR(
+      ParseFlags(all, given,
+                 "a workload is named by --workload NAME, a command of your own follows '--'")
+          .status());
+  const po::options_description own = AgentOptions();
+  const po::parsed_options parsed =
+      po::command_line_parser(given)
+          .options(own)
+          .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
+          .allow_unregistered()
+          .run();
+  SplitArguments split;
+  po::store(parsed, split.own);
+  split.probe = po::collect_unrecognized(parsed.options, po::include_positional);
+  split.probe.insert(split.probe.end(), dashes, arguments.end());
+  return split;
+}
+
+absl::StatusOr<std::vector<HostPort>> Coordinators(const std::string& given, uint16_t port,
+                                                   const LauncherFacts& launcher) {
+  std::vector<HostPort> hosts;
+  for (absl::string_view text : absl::StrSplit(given, ',', absl::SkipEmpty())) {
+    AB_ASSIGN_OR_RETURN(HostPort host, ParseHostPort(text, port));
+    hosts.push_back(std::move(host));
+  }
+  if (!hosts.empty()) return hosts;
+  absl::StatusOr<Discovered> found =
+      DiscoverCoordinator({.node_count = launcher.node_count}, launcher);
+  if (!found.ok()) return hosts;
+  hosts.push_back({.host = found->host, .port = port});
+  return hosts;
+}
+
+absl::StatusOr<NamedValue> Setting(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--config: '", text, "' is not NAME=VALUE, such as dataset=imagenet"));
+  }
+  // Kept apart from ours.
+  return NamedValue{absl::StrCat("user.", text.substr(0, equals)), text.substr(equals + 1)};
+}
+
+absl::StatusOr<mode_t> Mode(const std::string& text) {
+  char* end = nullptr;
+  const unsigned long mode = std::strtoul(text.c_str(), &end, 8);
+  if (end == text.c_str() || *end != '\0' || mode > 0777) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' is no mode of a file, such as 600 or 666"));
+  }
+  return static_cast<mode_t>(mode);
+}
+
+void ReadLimits(FlagReader& read, AgentFlags& flags) {
+  AgentConfig& config = flags.config;
+  config.once = read.Switch("once");
+  read.Enum("verify", flags.verify);
+  flags.nccl = !read.Switch("no-nccl");
+  read.Read("join-timeout", config.join_timeout, TimeSpan);
+  read.Read("connect-timeout", flags.connect_timeout, TimeSpan);
+  read.Read("hello-timeout", config.hello_timeout, TimeSpan);
+  read.Read("lost-timeout", config.lost_timeout, TimeSpan);
+  read.Read("rejoin-timeout", config.rejoin_timeout, TimeSpan);
+  read.Read("duplicate-patience", config.duplicate_patience, TimeSpan);
+  read.Read("reduce-timeout", flags.reduce_timeout, TimeSpan);
+  read.Read("release-timeout", flags.release_timeout, TimeSpan);
+}
+
+void ReadPlaces(FlagReader& read, AgentFlags& flags) {
+  const auto path = [&read](const char* name, std::string& out) {
+    read.Text(name, out);
+    if (!out.empty() && out != "-") out = ResolveUserPath(out);
+  };
+  flags.state_directory = DefaultAgentDirectory(flags.config.hello.run_id);
+  path("state-dir", flags.state_directory);
+  flags.workers.path = flags.state_directory + "/agent.sock";
+  path("socket", flags.workers.path);
+  read.Read("socket-mode", flags.workers.mode, Mode);
+  int64_t workers = static_cast<int64_t>(flags.workers.max_clients);
+  read.Read("max-workers", workers, WholeNumber);
+  flags.workers.max_clients = static_cast<size_t>(std::max<int64_t>(1, workers));
+  path("json", flags.json_path);
+  flags.quiet = read.Switch("quiet");
+  flags.verbose = read.Switch("verbose");
+}
+
+absl::Status ReadIdentity(const po::variables_map& values, FlagReader& read,
+                          const LauncherFacts& launcher, AgentFlags& flags) {
+  AgentHello& hello = flags.config.hello;
+  read.Text("run-id", hello.run_id);
+  AB_ASSIGN_OR_RETURN(hello.run_id, ChooseRunId(hello.run_id, launcher));
+  hello.agent = launcher.node_name.empty() ? HostName() : launcher.node_name;
+  read.Text("name", hello.agent);
+  read.Text("node-id", hello.boot_id);
+  hello.node_rank = launcher.node_rank;
+  read.Read("node-rank", hello.node_rank, WholeNumber);
+  read.Text("advertise", hello.advertise_address);
+  if (values.count("config") > 0) {
+    for (const std::string& text : values["config"].as<std::vector<std::string>>()) {
+      AB_ASSIGN_OR_RETURN(NamedValue setting, Setting(text));
+      flags.settings.push_back(std::move(setting));
+    }
+  }
+  std::string coordinator;
+  read.Text("coordinator", coordinator);
+  const absl::StatusOr<std::vector<HostPort>> hosts =
+      Coordinators(coordinator, static_cast<uint16_t>(PortOfRun(hello.run_id)), launcher);
+  if (!hosts.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--coordinator: ", hosts.status().message()));
+  }
+  flags.coordinator = *hosts;
+  return read.status();
+}
+
+}  // namespace
+
+po::options_description AgentOptions() {
+  po::options_description all;
+  return std::move(
+      all.add(RunOptions()).add(CredentialOptions()).add(RoundOptions()).add(PlaceOptions()));
+}
+
+std::string DefaultAgentDirectory(const std::string& run_id) {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  return runtime != nullptr && *runtime != '\0'
+             ? absl::StrCat(runtime, "/autobatch/", run_id)
+             : absl::StrCat("/tmp/autobatch-", getuid(), "/", run_id);
+}
+
+absl::StatusOr<AgentFlags> ParseAgentFlags(std::span<const std::string> arguments,
+                                           const LauncherFacts& launcher) {
+  AB_ASSIGN_OR_RETURN(const SplitArguments split, Split(arguments));
+  AgentFlags flags;
+  FlagReader read(split.own);
+  if (read.Switch("help")) flags.print_and_exit = AgentHelpText();
+  if (read.Switch("version")) flags.print_and_exit = absl::StrCat("autobatch ", kVersion, "\n");
+  if (!flags.print_and_exit.empty()) return flags;
+
+  AB_ASSIGN_OR_RETURN(const CommandLine probe, ParseCommandLine(split.probe));
+  flags.probe = probe.probe;
+  flags.probe.use_cache = !read.Switch("no-cache");
+  std::string cache;
+  read.Text("cache-dir", cache);
+  if (!cache.empty()) flags.probe.cache_directory = ResolveUserPath(cache);
+  AB_RETURN_IF_ERROR(ReadIdentity(split.own, read, launcher, flags));
+  ReadLimits(read, flags);
+  ReadPlaces(read, flags);
+  AB_RETURN_IF_ERROR(read.status());
+  AB_RETURN_IF_ERROR(ReadCredentialFlags(read, flags.credentials));
+  return flags;
+}
+
+}  // namespace autobatch
