@@ -86,9 +86,8 @@ absl::StatusOr<Frame> EncodeMessage(Message message) {
 
 absl::StatusOr<Message> DecodeMessage(const Frame& frame) {
   if (frame.version != kWireVersion) {
-    return absl::FailedPreconditionError(absl::StrCat("the peer speaks protocol version ",
-                                                      frame.version, ", this side version ",
-                                                      kWireVersion));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the peer speaks protocol version ", frame.version, ", this side version ", kWireVersion));
   }
   for (size_t i = 0; i < kTypes.size(); ++i) {
     if (kTypes[i].number != frame.type) continue;

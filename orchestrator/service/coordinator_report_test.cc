@@ -1,0 +1,55 @@
+#include "orchestrator/service/coordinator_report.h"
+
+#include <gmock/gmock.h>
+
+#include "autobatch/types/json.h"
+
+namespace autobatch {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+coordinator::RoundEnded Committed(int64_t round) {
+  const Record record{.run_id = "job", .round = round, .minimum_batch = 24, .world_size = 2};
+  return {.round = round,
+          .committed = true,
+          .digest = "d",
+          .record = std::make_shared<const std::string>(RecordText(record)),
+          .nodes = {{"n1", {{.uuid = "GPU-a", .status = ResultStatus::kConfirmed, .batch = 24}}},
+                    {"n2", {{.uuid = "GPU-b", .status = ResultStatus::kConfirmed, .batch = 96}}}}};
+}
+
+TEST(CoordinatorReportTest, CommittedRound_SaysWhatAndWhoSetsIt) {
+  CoordinatorReport report;
+  AddRound(report, Committed(3));
+  AddConfirmation(report, {.round = 3, .confirmed = {"n1"}, .missing = {"n2"}});
+  const RoundReport& round = report.rounds.back();
+  ASSERT_TRUE(round.straggler.has_value());
+  EXPECT_EQ(round.straggler->node, "n1");
+  EXPECT_THAT(round.unconfirmed, ElementsAre("n2"));
+  const std::string text = RoundText(round);
+  EXPECT_THAT(text, HasSubstr("round 3 is committed: batch 24 on each of 2 ranks"));
+  EXPECT_THAT(text, HasSubstr("n1"));
+  const auto back = FromJson<CoordinatorReport>(ToJson(report));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->rounds[0].record->minimum_batch, 24);
+}
+
+TEST(CoordinatorReportTest, AbortedRound_SaysWhyAndWhoIsMissing) {
+  CoordinatorReport report;
+  AddRound(report, {.round = 4, .reason = "no report in time", .missing = {"n1", "n7"}});
+  EXPECT_EQ(RoundText(report.rounds[0]),
+            "round 4 was not committed: no report in time; missing: n1, n7\n");
+}
+
+TEST(CoordinatorReportTest, ManyRounds_OldestAreForgotten) {
+  CoordinatorReport report;
+  for (int64_t round = 1; round <= 150; ++round) AddRound(report, {.round = round});
+  ASSERT_THAT(report.rounds, SizeIs(100));
+  EXPECT_EQ(report.rounds.front().round, 51);
+}
+
+}  // namespace
+}  // namespace autobatch
