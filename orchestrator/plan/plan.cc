@@ -38,9 +38,8 @@ int64_t NearestMultiple(Wide unit, Wide low, Wide high, Wide wish) {
 
 absl::Status TooFewSamples(absl::string_view what, int64_t samples) {
   return absl::FailedPreconditionError(
-      absl::StrCat(what, " has ", samples,
-                   " samples, fewer than ranks, and each rank needs one: a world size of ", samples,
-                   " at most, or a larger one, is possible"));
+      absl::StrCat(what, " has ", samples, " samples, and each rank needs one: up to ", samples,
+                   " ranks, or more samples, are possible"));
 }
 
 absl::StatusOr<Step> LargestStep(const PlanRequest& request, const Capacity& capacity) {
@@ -251,7 +250,10 @@ absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ClusterBatches& 
       plan.rows.push_back(*std::move(row));
       continue;
     }
-    if (present) return row.status();
+    if (present) {
+      return absl::Status(row.status().code(),
+                          absl::StrCat("world size ", world_size, ": ", row.status().message()));
+    }
     const std::string reason(row.status().message());
     if (!plan.unserved.empty() && plan.unserved.back().last == world_size - 1 &&
         plan.unserved.back().reason == reason) {

@@ -101,8 +101,9 @@ TEST(Plan, RankWithNothingInAMicroStep_StepsWithWeightZero) {
 
 TEST(Plan, MoreRanksThanSamples_IsRefusedWithWhatWouldWork) {
   const ClusterBatches eight = {.world_size = 8, .minimum_batch = 77};
-  EXPECT_THAT(ErrorOf(Exact(7), eight), AllOf(HasSubstr("the global batch has 7 samples"),
-                                              HasSubstr("world size of 7 at most")));
+  EXPECT_THAT(ErrorOf(Exact(7), eight),
+              AllOf(HasSubstr("the global batch has 7 samples"), HasSubstr("world size 8: "),
+                    HasSubstr("up to 7 ranks")));
   PlanRequest request = Exact(7);
   request.min_world_size = 1;
   request.max_world_size = 10;
@@ -112,7 +113,7 @@ TEST(Plan, MoreRanksThanSamples_IsRefusedWithWhatWouldWork) {
   ASSERT_EQ(plan->unserved.size(), 1u);
   EXPECT_EQ(plan->unserved[0].first, 8);
   EXPECT_EQ(plan->unserved[0].last, 10);
-  EXPECT_THAT(RowFor(*plan, 9).status().message(), HasSubstr("fewer than ranks"));
+  EXPECT_THAT(RowFor(*plan, 9).status().message(), HasSubstr("each rank needs one"));
 }
 
 TEST(Plan, Band_TakesTheMostEvenSplitInIt) {
@@ -223,7 +224,7 @@ TEST(Plan, LargestBeyondTheDataset_IsCutToIt) {
   EXPECT_EQ(Spelt(RowOf({.dataset_size = 100}, 8, 77)), "8x[1x12]");
   EXPECT_EQ(Spelt(RowOf({.accumulation = 4, .dataset_size = 30}, 8, 77)), "6x[1x4] 2x[1x3]");
   EXPECT_THAT(ErrorOf({.dataset_size = 7}, {.world_size = 8, .minimum_batch = 77}),
-              HasSubstr("the data set has 7 samples, fewer than ranks"));
+              HasSubstr("the data set has 7 samples, and each rank"));
 }
 
 TEST(Plan, BandBeyondTheDataset_EndsWithIt) {

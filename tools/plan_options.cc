@@ -1,0 +1,183 @@
+#include "tools/plan_options.h"
+
+#include <boost/program_options.hpp>
+#include <sstream>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "autobatch/base/files.h"
+#include "autobatch/base/status_macros.h"
+#include "autobatch/base/version.h"
+#include "autobatch/probe/flag_reader.h"
+
+namespace autobatch {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr unsigned kLineLength = 96;
+
+po::options_description AllOptions() {
+  po::options_description devices("What the devices can take (one of these)", kLineLength);
+  devices.add_options()("batch", TextOption("N"),
+                        "samples of a micro-step that are safe on every device")(
+      "shares", TextOption("N,N,..."), "each rank's own, in the order of the ranks")(
+      "report", po::value<std::vector<std::string>>()->value_name("FILE"),
+      "what probe --json wrote on a node; once for each node. The least batch of all devices "
+      "counts; "
+      "which one sets it, and why, is said too")("per-device", po::bool_switch(),
+                                                 "with --report: each device takes its own batch");
+
+  po::options_description job("The job", kLineLength);
+  job.add_options()(
+      "world-size", TextOption("N"),
+      "its processes now, as the launcher's WORLD_SIZE (default: one for each share or "
+      "device)")("min-world-size", TextOption("N"), "smallest world that gets a row (default: 1)")(
+      "max-world-size", TextOption("N"), "largest (default: the present one)")(
+      "model-parallel-size", TextOption("N"),
+      "processes that hold one replica of the model, and share its samples (default: 1)")(
+      "sharded", po::bool_switch(),
+      "FSDP, ZeRO: in a smaller world each rank needs more memory, and there is no row")(
+      "deepspeed", TextOption("FILE"),
+      "a DeepSpeed configuration: its elasticity block gives batch, rule and global batch where "
+      "they "
+      "are not given here, and the table shows where DeepSpeed could run");
+
+  po::options_description batch("The global batch", kLineLength);
+  batch.add_options()("rule", TextOption("R"),
+                      "largest: all that is safe; exact: --global-batch in every world; band: the "
+                      "most even one within --band of it (default: by what is given)")(
+      "global-batch", TextOption("N"), "samples of one optimizer step, over all ranks")(
+      "band", TextOption("PERCENT"), "to either side of the global batch, up to 50")(
+      "accumulation", TextOption("N"),
+      "largest: micro-steps of an optimizer step (default: 1); the other rules find their own")(
+      "dataset-size", TextOption("N"), "samples in the data set, to count an epoch's steps")(
+      "drop-last", po::bool_switch(), "leave out an epoch's last, smaller step")(
+      "samples-seen", TextOption("N"), "trained on so far: where training goes on")(
+      "lr-rule", TextOption("R"),
+      "how the learning rate follows the global batch: none, linear, sqrt (default: none)")(
+      "reference-batch", TextOption("N"), "the global batch that the learning rate was tuned for");
+
+  po::options_description output("Output", kLineLength);
+  output.add_options()("json", TextOption("FILE|-"), "write the plan; - is stdout, without table")(
+      "help,h", po::bool_switch(), "this text")("version", po::bool_switch(), "the version");
+
+  po::options_description all;
+  return std::move(all.add(devices).add(job).add(batch).add(output));
+}
+
+std::string HelpText() {
+  std::ostringstream text;
+  text
+      << "plan: the micro-batches of every rank, for every world size.\n\n"
+         "  plan --batch 77 --world-size 8                            all that is safe\n"
+         "  plan --batch 77 --world-size 8 --global-batch 512         the same batch in every "
+         "world\n"
+         "  plan --batch 77 --world-size 8 --global-batch 512 --band 10\n"
+         "  plan --report node-a.json --report node-b.json --per-device\n"
+         "  plan --deepspeed config.json --world-size 8 --max-world-size 32\n"
+      << AllOptions()
+      << "\nA line of the table: ranks and their micro-steps (3×57: three of 57 samples), and what "
+         "the mean\nloss of a micro-batch is multiplied by (n × world size / global batch).\n"
+         "\nExit status:\n"
+         "  0  a row for the present world    2  wrong usage\n"
+         "  1  internal error, output lost    4  a device takes nothing, or the wish cannot be "
+         "met\n";
+  return text.str();
+}
+
+absl::StatusOr<std::vector<int64_t>> Shares(const std::string& text) {
+  std::vector<int64_t> shares;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    AB_ASSIGN_OR_RETURN(const int64_t share, WholeNumber(std::string(part)));
+    if (share < 1)
+      return absl::InvalidArgumentError(absl::StrCat(share, ": a share is at least 1"));
+    shares.push_back(share);
+  }
+  return shares;
+}
+
+void ReadRequest(FlagReader& read, PlanOptions& options) {
+  PlanRequest& request = options.request;
+  read.Enum("rule", request.rule);
+  read.Read("global-batch", request.global_batch, WholeNumber);
+  read.Read("band", request.band_percent, Number);
+  read.Read("accumulation", request.accumulation, WholeNumber);
+  read.Read("model-parallel-size", request.model_parallel_size, WholeNumber);
+  request.sharded = read.Switch("sharded");
+  read.Read("dataset-size", request.dataset_size, WholeNumber);
+  request.drop_last = read.Switch("drop-last");
+  read.Enum("lr-rule", request.learning_rate);
+  read.Read("reference-batch", request.reference_batch, WholeNumber);
+  options.has_rule = read.Given("rule");
+  options.has_model_parallel = read.Given("model-parallel-size");
+  // What is given says which rule is meant.
+  if (options.has_rule) return;
+  if (request.band_percent.has_value()) {
+    request.rule = GlobalBatchRule::kBand;
+  } else if (request.global_batch.has_value()) {
+    request.rule = GlobalBatchRule::kExact;
+  }
+}
+
+absl::Status CheckSources(const PlanOptions& options) {
+  const int given = (options.batch.has_value() ? 1 : 0) + (options.shares.empty() ? 0 : 1) +
+                    (options.reports.empty() ? 0 : 1);
+  if (given > 1) {
+    return absl::InvalidArgumentError(
+        "--batch, --shares and --report contradict: what the devices can take comes from one");
+  }
+  if (given == 0 && options.deepspeed_path.empty()) {
+    return absl::InvalidArgumentError(
+        "what can the devices take? --batch N, --shares N,N,... or --report FILE");
+  }
+  if (options.per_device && options.reports.empty()) {
+    return absl::InvalidArgumentError("--per-device needs --report: whose batches are they?");
+  }
+  if (!options.world_size.has_value() && options.shares.empty() && options.reports.empty()) {
+    return absl::InvalidArgumentError("--world-size N is needed: over how many processes?");
+  }
+  if (options.samples_seen.has_value() && !options.request.dataset_size.has_value()) {
+    return absl::InvalidArgumentError(
+        "--samples-seen needs --dataset-size: where does an epoch end?");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<PlanOptions> ParsePlanOptions(std::span<const std::string> arguments) {
+  AB_ASSIGN_OR_RETURN(const po::variables_map values,
+                      ParseFlags(AllOptions(), arguments, "see --help"));
+  PlanOptions options;
+  FlagReader read(values);
+  if (read.Switch("help")) options.print_and_exit = HelpText();
+  if (read.Switch("version")) options.print_and_exit = absl::StrCat("autobatch ", kVersion, "\n");
+  if (!options.print_and_exit.empty()) return options;
+
+  ReadRequest(read, options);
+  read.Read("batch", options.batch, WholeNumber);
+  read.Read("shares", options.shares, Shares);
+  read.Read("world-size", options.world_size, WholeNumber);
+  read.Read("min-world-size", options.min_world_size, WholeNumber);
+  read.Read("max-world-size", options.max_world_size, WholeNumber);
+  read.Read("samples-seen", options.samples_seen, WholeNumber);
+  options.per_device = read.Switch("per-device");
+  if (values.count("report") > 0) {
+    for (const std::string& path : values["report"].as<std::vector<std::string>>()) {
+      options.reports.push_back(ResolveUserPath(path));
+    }
+  }
+  read.Text("deepspeed", options.deepspeed_path);
+  read.Text("json", options.json_path);
+  for (std::string* path : {&options.deepspeed_path, &options.json_path}) {
+    if (!path->empty() && *path != "-") *path = ResolveUserPath(*path);
+  }
+  AB_RETURN_IF_ERROR(read.status());
+  AB_RETURN_IF_ERROR(CheckSources(options));
+  return options;
+}
+
+}  // namespace autobatch
