@@ -43,5 +43,310 @@ TEST(CoordinatorCoreTest, TwoNodes_AgreeAndCommit) {
   EXPECT_THAT(run.said, HasSubstr("batch 32, set by GPU-b-0 of b"));
 }
 
+// ---- who is waited for, and for how long
+
+TEST(CoordinatorCoreTest, JoinTimeout_NamesWhoIsMissing) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.expected = {"a", "b", "c"};
+  config.min_nodes = config.max_nodes = 3;
+  CoordinatorHarness run(config);
+  const ConnectionId b = run.Join("b");
+  run.Pass(absl::Seconds(599), {b});
+  EXPECT_FALSE(run.finished.has_value());
+  run.Pass(absl::Seconds(2), {b});
+  ASSERT_TRUE(run.finished.has_value());
+  EXPECT_EQ(run.finished->exit_code, kExitNoAgreement);
+  EXPECT_THAT(run.finished->text, HasSubstr("1 of at least 3"));
+  EXPECT_THAT(run.finished->text, HasSubstr("missing: a, c"));
+  const auto abort = run.Took<Abort>(b);
+  EXPECT_TRUE(abort->over);
+  EXPECT_THAT(abort->missing, ElementsAre("a", "c"));
+  EXPECT_FALSE(run.core->NextWake().has_value());
+}
+
+TEST(CoordinatorCoreTest, ConnectionsWithoutHello_MoveNoDeadlineAndTakeNoSlot) {
+  CoordinatorHarness run;
+  for (ConnectionId connection = 100; connection < 1100; ++connection) {
+    run.Give(coordinator::Connected{connection, "10.9.9.9:1"});
+    run.Pass(absl::Milliseconds(500));
+    run.Give(coordinator::Disconnected{connection, "reset"});
+  }
+  run.Pass(absl::Seconds(101));
+  EXPECT_TRUE(run.finished.has_value());
+}
+
+TEST(CoordinatorCoreTest, MaxNodes_StartAtOnceAndMinNodesAfterTheLastCall) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.min_nodes = 2;
+  config.max_nodes = 4;
+  CoordinatorHarness run(config);
+  const ConnectionId a = run.Join("a");
+  run.Pass(absl::Seconds(60), {a});
+  const ConnectionId b = run.Join("b");
+  run.Pass(absl::Seconds(4), {a, b});
+  EXPECT_FALSE(run.Took<Collect>(a).has_value());
+  const ConnectionId c = run.Join("c");
+  run.Pass(absl::Milliseconds(1500), {a, b, c});
+  EXPECT_TRUE(run.Took<Collect>(a).has_value()) << "the last call is not prolonged";
+  EXPECT_TRUE(run.Took<Collect>(c).has_value());
+  const ConnectionId d = run.Join("d");
+  EXPECT_TRUE(run.Took<Collect>(d).has_value()) << "reports are still being collected";
+}
+
+TEST(CoordinatorCoreTest, LossInTheLastCall_TakesItBack) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.max_nodes = 3;
+  CoordinatorHarness run(config);
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join("b");
+  run.Pass(absl::Seconds(2), {a, b});
+  run.Break(b);
+  run.Pass(absl::Seconds(10), {a});
+  EXPECT_FALSE(run.Took<Collect>(a).has_value()) << "one node is not enough";
+  run.Pass(absl::Seconds(600), {a});
+  ASSERT_TRUE(run.finished.has_value());
+  EXPECT_THAT(run.finished->text, HasSubstr("missing: b"));
+}
+
+TEST(CoordinatorCoreTest, AgentsOfOneBoot_AreOneNode) {
+  CoordinatorHarness run;
+  AgentHello second = TestHello("a-gpu1");
+  second.boot_id = "boot-a";
+  const ConnectionId a = run.Join("a");
+  const ConnectionId a1 = run.Join(second);
+  EXPECT_FALSE(run.Took<Collect>(a).has_value());
+  const ConnectionId b = run.Join("b");
+  EXPECT_TRUE(run.Took<Collect>(a1).has_value());
+  run.RunRound({a, a1, b});
+  ASSERT_EQ(run.rounds.size(), 1u);
+  EXPECT_EQ(run.rounds[0].digest, "round-1-batch-8-ranks-3");
+}
+
+TEST(CoordinatorCoreTest, ReportTimeout_LeavesTheSilentOneOut) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.report_timeout = absl::Seconds(30);
+  config.min_nodes = 1;
+  CoordinatorHarness run(config);
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join("b");
+  run.Report(a, 8);
+  run.Pass(absl::Seconds(31), {a, b});
+  EXPECT_EQ(run.Took<Refuse>(b)->code, RefuseCode::kStaleRound);
+  EXPECT_EQ(run.Took<Prepare>(a)->digest, "round-1-batch-8-ranks-1");
+}
+
+// ---- losses
+
+TEST(CoordinatorCoreTest, LossBeforeTheReport_ShrinksOrEndsTheRound) {
+  for (const int64_t min_nodes : {2, 1}) {
+    CoordinatorConfig config = CoordinatorHarness::TestConfig();
+    config.min_nodes = min_nodes;
+    CoordinatorHarness run(config);
+    const ConnectionId a = run.Join("a");
+    const ConnectionId b = run.Join("b");
+    run.Report(a, 8);
+    run.Break(b);
+    EXPECT_FALSE(run.Took<Prepare>(a).has_value());
+    run.Pass(absl::Seconds(3), {a});
+    if (min_nodes == 1) {
+      EXPECT_EQ(run.Took<Prepare>(a)->digest, "round-1-batch-8-ranks-1");
+    } else {
+      EXPECT_THAT(run.Took<Abort>(a)->missing, ElementsAre("b"));
+      EXPECT_FALSE(run.Took<Prepare>(a).has_value());
+    }
+  }
+}
+
+TEST(CoordinatorCoreTest, LossAfterTheReport_AbortsAndTheNextRoundBeginsAtOnce) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.min_nodes = 1;
+  CoordinatorHarness run(config);
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join("b");
+  run.Report(a, 8);
+  run.Report(b, 4);
+  run.Prepare(a);
+  run.Break(b);
+  run.Pass(absl::Seconds(2), {a});
+  EXPECT_EQ(run.Took<Abort>(a)->round, 1);
+  EXPECT_EQ(run.Took<Collect>(a)->round, 2);
+  EXPECT_FALSE(run.Took<Commit>(a).has_value());
+  run.RunRound({a});
+  ASSERT_EQ(run.rounds.size(), 2u);
+  EXPECT_FALSE(run.rounds[0].committed);
+  EXPECT_THAT(run.rounds[0].missing, ElementsAre("b"));
+  EXPECT_EQ(run.rounds[1].digest, "round-2-batch-8-ranks-1");
+}
+
+TEST(CoordinatorCoreTest, LossAfterTheCommit_BeginsANewRoundAtOnce) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.min_nodes = 1;
+  CoordinatorHarness run(config);
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join("b");
+  run.RunRound({a, b});
+  run.Say(b, Leave{.reason = "SIGTERM"});
+  EXPECT_EQ(run.Took<Collect>(a)->round, 2);
+  EXPECT_TRUE(run.closed.contains(b));
+}
+
+TEST(CoordinatorCoreTest, LeaveThatIsDone_BeginsNoRoundAndTheLastOneEndsTheRun) {
+  CoordinatorHarness run;
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join("b");
+  run.RunRound({a, b});
+  run.Took<Collect>(a);
+  run.Say(b, Leave{.reason = "trained", .done = true});
+  EXPECT_FALSE(run.Took<Collect>(a).has_value());
+  EXPECT_FALSE(run.finished.has_value());
+  run.Say(a, Leave{.reason = "trained", .done = true});
+  EXPECT_EQ(run.finished->exit_code, kExitOk);
+}
+
+TEST(CoordinatorCoreTest, LossWhileTheDecisionIsWritten_CommitsNothing) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.min_nodes = 1;
+  CoordinatorHarness run(config);
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join("b");
+  run.Report(a, 8);
+  run.Report(b, 8);
+  run.hold_writes = true;
+  run.Prepare(a);
+  run.Prepare(b);
+  ASSERT_EQ(run.held.size(), 1u);
+  EXPECT_EQ(run.held[0].state.committed_round, 1);
+  run.Say(b, Leave{.reason = "SIGTERM"});
+  run.hold_writes = false;
+  run.Write();
+  EXPECT_FALSE(run.Took<Commit>(a).has_value());
+  EXPECT_EQ(run.Took<Abort>(a)->round, 1);
+  EXPECT_EQ(run.Took<Collect>(a)->round, 2);
+  EXPECT_EQ(run.writes.back().state.committed_round, 0);
+}
+
+TEST(CoordinatorCoreTest, LateJoiner_WaitsForItsLastCall) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.max_nodes = 4;
+  CoordinatorHarness run(config);
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join("b");
+  run.Pass(absl::Seconds(5), {a, b});
+  run.Report(a, 8);
+  run.Report(b, 8);
+  const ConnectionId c = run.Join("c");
+  EXPECT_FALSE(run.Took<Collect>(c).has_value()) << "the round has its members";
+  run.Prepare(a);
+  run.Prepare(b);
+  run.Commit(a);
+  run.Commit(b);
+  EXPECT_TRUE(run.rounds[0].committed);
+  run.Pass(absl::Seconds(4), {a, b, c});
+  EXPECT_FALSE(run.Took<Collect>(c).has_value());
+  run.Pass(absl::Seconds(2), {a, b, c});
+  EXPECT_EQ(run.Took<Collect>(c)->round, 2);
+  EXPECT_EQ(run.Took<Collect>(a)->round, 2);
+}
+
+TEST(CoordinatorCoreTest, NodeBeyondTheMaximum_StandsInForALostOne) {
+  CoordinatorHarness run;
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join("b");
+  const ConnectionId c = run.Join("c");
+  EXPECT_TRUE(run.Took<Welcome>(c).has_value());
+  run.RunRound({a, b});
+  run.Took<Collect>(a);
+  run.Pass(absl::Seconds(60), {a, b, c});
+  EXPECT_FALSE(run.Took<Collect>(c).has_value());
+  run.Say(b, Leave{.reason = "SIGTERM"});
+  EXPECT_EQ(run.Took<Collect>(c)->round, 2);
+  EXPECT_EQ(run.Took<Collect>(a)->round, 2);
+}
+
+TEST(CoordinatorCoreTest, CommitThatIsNotConfirmed_IsNamedAndItsMemberIsLost) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.min_nodes = 1;
+  CoordinatorHarness run(config);
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join("b");
+  run.Report(a, 8);
+  run.Report(b, 8);
+  run.Prepare(a);
+  run.Prepare(b);
+  run.Commit(a);
+  run.Took<Collect>(a);
+  run.Pass(absl::Seconds(11), {a, b});
+  ASSERT_EQ(run.confirmed.size(), 1u);
+  EXPECT_THAT(run.confirmed[0].confirmed, ElementsAre("a"));
+  EXPECT_THAT(run.confirmed[0].missing, ElementsAre("b"));
+  EXPECT_TRUE(run.closed.contains(b));
+  EXPECT_EQ(run.Took<Collect>(a)->round, 2);
+}
+
+TEST(CoordinatorCoreTest, PrepareThatIsNotAnswered_AbortsNamingWho) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.min_nodes = 1;
+  CoordinatorHarness run(config);
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join("b");
+  run.Report(a, 8);
+  run.Report(b, 8);
+  run.Prepare(a);
+  run.Pass(absl::Seconds(11), {a, b});
+  EXPECT_THAT(run.Took<Abort>(a)->missing, ElementsAre("b"));
+  EXPECT_EQ(run.Took<Collect>(a)->round, 2);
+}
+
+TEST(CoordinatorCoreTest, Once_EndsWhenAllHaveConfirmedOrSaysWhoHasNot) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.once = true;
+  for (const bool all : {true, false}) {
+    CoordinatorHarness run(config);
+    const ConnectionId a = run.Join("a");
+    const ConnectionId b = run.Join("b");
+    const ConnectionId spare = run.Join("spare");
+    run.Report(a, 8);
+    run.Report(b, 8);
+    run.Prepare(a);
+    run.Prepare(b);
+    run.Commit(a);
+    EXPECT_FALSE(run.finished.has_value());
+    if (all) {
+      run.Commit(b);
+      EXPECT_EQ(run.finished->exit_code, kExitOk);
+      EXPECT_FALSE(run.Took<Abort>(a).has_value());
+    } else {
+      run.Break(b);
+      run.Pass(absl::Seconds(3), {a, spare});
+      EXPECT_EQ(run.finished->exit_code, kExitPeerLost);
+      EXPECT_THAT(run.finished->text, HasSubstr("missing: b"));
+    }
+    EXPECT_TRUE(run.Took<Abort>(spare)->over);
+  }
+}
+
+TEST(CoordinatorCoreTest, Drain_TellsEverybodyAndEnds) {
+  CoordinatorHarness run;
+  const ConnectionId a = run.Join("a");
+  run.Give(coordinator::Drain{.reason = "SIGTERM", .exit_code = 143});
+  EXPECT_EQ(run.finished->exit_code, 143);
+  const auto abort = run.Took<Abort>(a);
+  EXPECT_TRUE(abort->over);
+  EXPECT_EQ(abort->exit_code, kExitPeerLost);
+  EXPECT_TRUE(run.closed.contains(a));
+}
+
+TEST(CoordinatorCoreTest, Messages_MoveNothingWhenTheRunIsOver) {
+  CoordinatorHarness run;
+  const ConnectionId a = run.Join("a");
+  run.Give(coordinator::Drain{});
+  run.finished.reset();
+  run.closed.erase(a);
+  run.Report(a, 8);
+  run.Give(coordinator::Connected{77, "late"});
+  EXPECT_TRUE(run.closed.contains(77));
+  EXPECT_FALSE(run.finished.has_value());
+}
+
 }  // namespace
 }  // namespace autobatch
