@@ -64,10 +64,20 @@ absl::Status CheckTrainingPlaceholders(std::span<const std::string> command) {
   return absl::OkStatus();
 }
 
-std::vector<std::string> WorldDependent(std::span<const std::string> command) {
+std::span<const std::string> OuterWords(std::span<const std::string> command) {
+  for (size_t at = 0; at < command.size(); ++at) {
+    if (absl::string_view(command[at]).substr(command[at].rfind('/') + 1) != "launch") continue;
+    for (size_t option = at + 1; option < command.size() && command[option] != "--"; ++option) {
+      if (command[option] == "--worker") return command.first(at);
+    }
+  }
+  return command;
+}
+
+std::vector<std::string> WorldDependent(std::span<const std::string> words) {
   std::vector<std::string> dependent;
   for (const char* name : {"batch", "accumulation", "global_batch"}) {
-    if (!UsesPlaceholder(command, name)) continue;
+    if (!UsesPlaceholder(words, name)) continue;
     const bool batch = absl::string_view(name) == "batch";
     dependent.push_back(absl::StrCat("{", batch ? "micro_batch" : name, "}"));
   }
@@ -76,9 +86,13 @@ std::vector<std::string> WorldDependent(std::span<const std::string> command) {
 
 std::vector<std::string> FillTraining(std::span<const std::string> command,
                                       const TrainingValues& values) {
-  return FillPlaceholders(command, {.batch = values.micro_batch,
-                                    .accumulation = values.accumulation,
-                                    .global_batch = values.global_batch});
+  const std::span<const std::string> outer = OuterWords(command);
+  std::vector<std::string> filled = FillPlaceholders(outer, {.batch = values.micro_batch,
+                                                             .accumulation = values.accumulation,
+                                                             .global_batch = values.global_batch});
+  const std::span<const std::string> inner = command.subspan(outer.size());
+  filled.insert(filled.end(), inner.begin(), inner.end());
+  return filled;
 }
 
 }  // namespace autobatch

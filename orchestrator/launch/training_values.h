@@ -36,11 +36,15 @@ TrainingValues ValuesOfRun(const Record& record, const std::string& record_path)
 // InvalidArgument for a placeholder that there is not, or that only a probe has a value for.
 absl::Status CheckTrainingPlaceholders(std::span<const std::string> command);
 
-// Placeholders of the command that another world would fill otherwise. All of them: with the rule
-// `largest` too, a node that joins may bring a smaller minimum.
-std::vector<std::string> WorldDependent(std::span<const std::string> command);
+// Words of the command that are not a worker's: those in front of a `launch … --worker` in it,
+// which fills what stands behind it itself, once a rank; all of them where there is none.
+std::span<const std::string> OuterWords(std::span<const std::string> command);
 
-// The command with its placeholders filled.
+// Placeholders of these words that another world would fill otherwise. All of them: with the rule
+// `largest` too, a node that joins may bring a smaller minimum.
+std::vector<std::string> WorldDependent(std::span<const std::string> words);
+
+// The command with the placeholders of its outer words filled.
 std::vector<std::string> FillTraining(std::span<const std::string> command,
                                       const TrainingValues& values);
 

@@ -11,7 +11,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 
 Record SomeRecord() {
   Record record;
@@ -73,6 +72,19 @@ TEST(CheckTrainingPlaceholders_OfAProbe, AreRefused) {
   EXPECT_THAT(check({"t", "--steps={steps}"}), HasSubstr("{steps} has a value in a probe only"));
   EXPECT_THAT(check({"t", "{device}"}), HasSubstr("{device}"));
   EXPECT_THAT(check({"t", "{micro_bach}"}), HasSubstr("did you mean '{micro_batch}'"));
+}
+
+TEST(FillTraining_WorkersOwnLaunch, FillsItsPartItself) {
+  const std::vector<std::string> command = {"torchrun",   "--x={batch}", "--no-python",
+                                            "bin/launch", "-q",          "--worker",
+                                            "--",         "t",           "{micro_batch}"};
+  EXPECT_EQ(OuterWords(command).size(), 3u);
+  const std::vector<std::string> filled = FillTraining(command, {.micro_batch = 7});
+  EXPECT_EQ(filled[1], "--x=7");
+  EXPECT_EQ(filled.back(), "{micro_batch}");
+  EXPECT_EQ(filled.size(), command.size());
+  const std::vector<std::string> others = {"launch", "--", "t", "--worker", "{batch}"};
+  EXPECT_EQ(OuterWords(others).size(), others.size());
 }
 
 TEST(WorldDependent_Placeholders, AreNamed) {

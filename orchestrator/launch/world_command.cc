@@ -48,7 +48,7 @@ absl::StatusOr<WorldCommand> ReadWorldCommand(std::span<const std::string> comma
   world.elastic = torchrun->elastic();
   world.nodes = torchrun->max_nodes;
   if (world.elastic) {
-    const std::vector<std::string> placeholders = WorldDependent(command);
+    const std::vector<std::string> placeholders = WorldDependent(OuterWords(command));
     if (placeholders.empty()) return world;
     return Elastic(command, *torchrun, placeholders, launch_program);
   }

@@ -77,6 +77,10 @@ TEST(ReadWorldCommand_PlaceholderInFrontOfElasticTorchrun, NamesThePerWorkerForm
                         "--batch-size '{micro_batch}'"));
 }
 
+TEST(ReadWorldCommand_PlaceholderBehindAWorkersLaunch, IsTheWorkers) {
+  EXPECT_TRUE(Read("torchrun --nnodes=1:3 --no-python launch --worker -- t.py {micro_batch}").ok());
+}
+
 TEST(ReadWorldCommand_WorldSizeThatTorchrunDenies, IsRefused) {
   EXPECT_THAT(std::string(Read("torchrun --nproc-per-node=4 t.py", 8).status().message()),
               HasSubstr("--world-size 8 and torchrun's own world of 4 ranks"));

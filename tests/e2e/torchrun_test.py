@@ -1,0 +1,126 @@
+"""torchrun drives CPU jobs through launch: a killed worker, a world that shrinks."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import unittest
+
+from tests.e2e import launched
+
+FRAMEWORKS = os.environ.get("AUTOBATCH_TEST_FRAMEWORKS", "")
+
+# Every rank says what it was handed, once all have met; in round 1 it then trains until it is ended.
+TRAIN = """
+import json, os, sys
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+seen = {name[10:]: value for name, value in os.environ.items() if name.startswith("AUTOBATCH_")}
+digests = [None] * dist.get_world_size()
+dist.all_gather_object(digests, seen["DIGEST"])
+samples = torch.tensor(float(seen["MICRO_BATCH"]) * float(seen["ACCUMULATION"]))
+dist.all_reduce(samples)
+line = json.dumps({"pid": os.getpid(), "argv": sys.argv[1:], "seen": seen, "digests": len(set(digests)),
+                   "samples": samples.item(), "world": dist.get_world_size(),
+                   "restarts": os.environ["TORCHELASTIC_RESTART_COUNT"]})
+# One write, that lines of several ranks do not mix.
+os.write(1, (line + "\\n").encode())
+while seen["ROUND"] == os.environ.get("TRAIN_IN_ROUND"):
+    dist.all_reduce(samples)
+dist.destroy_process_group()
+"""
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@unittest.skipUnless(FRAMEWORKS, "tools/ci_setup has not installed torch's Python dependencies")
+class TorchrunTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = launched.short_folder(self)
+        self.agent = launched.Agent(self, self.folder)
+        self.train = launched.train_script(self.folder, TRAIN)
+        self.worker = [launched.LAUNCH, "--worker", "--socket", self.agent.socket, "--", *self.train,
+                       "--batch-size={micro_batch}"]
+
+    def start(self, *torchrun, under=()):
+        """A torchrun with these arguments whose workers come through launch."""
+        environment = launched.environment(PYTHONPATH=FRAMEWORKS, OMP_NUM_THREADS=1, HOME=self.folder,
+                                           TRAIN_IN_ROUND=1, TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1)
+        log = open(self.folder / ("log%d" % len(os.listdir(self.folder))), "w+")
+        self.addCleanup(log.close)
+        process = subprocess.Popen(
+            [*map(str, under), sys.executable, "-m", "torch.distributed.run", *torchrun, "--no-python",
+             *self.worker], stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        process.log = log
+        return process
+
+    def lines(self, process, count):
+        """What so many ranks said."""
+        said = []
+        while len(said) < count:
+            line = process.stdout.readline()
+            if not line:
+                process.log.seek(0)
+                self.fail("torchrun ended after %r:\n%s" % (said, process.log.read()))
+            if line.startswith("{"):
+                said.append(json.loads(line))
+        return sorted(said, key=lambda rank: int(rank["seen"]["RANK"]))
+
+    def test_killed_worker_restarts_both_on_the_new_round(self):
+        self.agent.agree(16)
+        under = [launched.LAUNCH, "--record", self.agent.record, "--"]
+        process = self.start("--standalone", "--nproc-per-node=2", "--max-restarts=1", under=under)
+        first = self.lines(process, 2)
+        for rank, said in enumerate(first):
+            self.assertEqual(said["argv"], ["--batch-size=16"])
+            self.assertEqual(said["seen"]["RANK"], str(rank))
+            self.assertEqual(said["seen"]["WORLD_SIZE"], "2")
+            self.assertEqual(said["seen"]["ROUND"], "1")
+            self.assertEqual(said["seen"]["GLOBAL_BATCH"], "32")
+            self.assertEqual((said["samples"], said["digests"]), (32, 1))
+        self.agent.agree(8)
+        os.kill(first[1]["pid"], signal.SIGKILL)
+        for said in self.lines(process, 2):
+            self.assertEqual(said["argv"], ["--batch-size=8"])
+            self.assertEqual(said["seen"]["ROUND"], "2")
+            self.assertEqual((said["samples"], said["digests"]), (16, 1))
+        self.assertEqual(process.wait(120), 0)
+
+    def test_world_that_shrinks_gets_the_row_of_its_size(self):
+        self.agent.agree(16)
+        endpoint = "127.0.0.1:%d" % free_port()
+
+        def member(host):
+            return self.start("--nnodes=1:2", "--nproc-per-node=1", "--max-restarts=3", "--rdzv-id=job1",
+                              "--rdzv-backend=c10d", "--rdzv-endpoint=" + endpoint, "--local-addr=127.0.0.1",
+                              "--rdzv-conf=last_call_timeout=10,keep_alive_interval=1,"
+                              "keep_alive_max_attempt=5,is_host=" + host)
+
+        stays, leaves = member("true"), member("false")
+        both = self.lines(stays, 1) + self.lines(leaves, 1)
+        self.assertEqual([said["world"] for said in both], [2, 2])
+        self.assertEqual([said["samples"] for said in both], [32, 32])
+        self.agent.agree(12)
+        # As a node that is gone: the agent says nothing any more, and neither does its worker.
+        leaves.kill()
+        os.kill(both[1]["pid"], signal.SIGKILL)
+        [left] = self.lines(stays, 1)
+        self.assertEqual(left["world"], 1)
+        self.assertEqual(left["argv"], ["--batch-size=12"])
+        self.assertEqual(left["seen"]["WORLD_SIZE"], "1")
+        self.assertEqual(left["seen"]["RANK"], "0")
+        self.assertEqual(left["seen"]["GLOBAL_BATCH"], "12")
+        self.assertEqual(stays.wait(120), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
