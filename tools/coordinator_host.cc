@@ -1,0 +1,91 @@
+#include "tools/coordinator_host.h"
+
+#include <sys/resource.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "autobatch/base/status_macros.h"
+#include "orchestrator/core/record_maker.h"
+#include "orchestrator/net/advertise_address.h"
+#include "orchestrator/net/seal.h"
+#include "orchestrator/net/tls_transport.h"
+#include "orchestrator/service/credential_flags.h"
+#include "orchestrator/service/sealed_file.h"
+
+namespace autobatch {
+namespace {
+
+namespace asio = boost::asio;
+
+// A descriptor for each agent: the usual limit of 1024 is a usual size of a cluster too.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+std::string Now() { return absl::FormatTime(absl::RFC3339_sec, absl::Now(), absl::UTCTimeZone()); }
+
+}  // namespace
+
+CoordinatorHost::CoordinatorHost() : timers_(Timers::Real(io_.get_executor())) {}
+
+absl::StatusOr<std::unique_ptr<CoordinatorHost>> CoordinatorHost::Start(
+    const CoordinatorFlags& flags, const Credentials& credentials, CoordinatorHooks hooks) {
+  RaiseDescriptorLimit();
+  auto host = std::unique_ptr<CoordinatorHost>(new CoordinatorHost);
+  AB_ASSIGN_OR_RETURN(host->lock_, FolderLock::Acquire(flags.state_directory));
+  AB_ASSIGN_OR_RETURN(const Seal seal, MakeSeal(credentials));
+  const SealedFile state(flags.state_directory + "/coordinator.state", seal);
+  AB_ASSIGN_OR_RETURN(std::optional<CoordinatorState> restored,
+                      LoadState(state, flags.config.run_id));
+  AB_ASSIGN_OR_RETURN(host->listener_, ListenTls(host->tasks_, *host->timers_, credentials,
+                                                 {.bind_address = flags.bind_address,
+                                                  .ports = flags.ports,
+                                                  .handshake_timeout = flags.handshake_timeout,
+                                                  .log = hooks.say}));
+  host->address_ = host->listener_->address();
+  // Where this host has no way to others, what was bound says most.
+  host->address_.host =
+      AdvertiseAddress({.bind = flags.bind_address}).value_or(host->address_.host);
+  CoordinatorServiceOptions options{
+      .config = flags.config,
+      .make_record = MakeRecordMaker({.request = flags.plan.request,
+                                      .per_device_shares = flags.plan.shares == SharesRule::kDevice,
+                                      .digest = seal,
+                                      .created = Now}),
+      .state = state,
+      .hooks = std::move(hooks)};
+  host->service_ = std::make_unique<CoordinatorService>(
+      std::move(options), std::move(restored), host->tasks_, *host->timers_, *host->listener_,
+      host->files_.get_executor());
+  return host;
+}
+
+ServiceOutcome CoordinatorHost::Run() {
+  asio::co_spawn(io_, Serve(), [](const std::exception_ptr& broken) {
+    if (broken) std::rethrow_exception(broken);
+  });
+  io_.run();
+  files_.join();
+  return outcome_;
+}
+
+asio::awaitable<void> CoordinatorHost::Serve() {
+  outcome_ = co_await service_->Run();
+  tasks_.Cancel();
+  co_await tasks_.Join();
+}
+
+void CoordinatorHost::Drain(std::string reason) {
+  asio::post(io_,
+             [this, reason = std::move(reason)]() mutable { service_->Drain(std::move(reason)); });
+}
+
+}  // namespace autobatch
