@@ -25,6 +25,10 @@ class DynamicLibrary {
     function = reinterpret_cast<Function*>(Address(symbol));
   }
 
+  // Never closes it, and lets go of it: what was found stays valid. For libraries whose own threads
+  // may run until the process ends.
+  void StayLoaded() && { static_cast<void>(handle_.release()); }
+
  private:
   struct Close {
     void operator()(void* handle) const;

@@ -22,15 +22,17 @@ DriverResult Call(Pointer function, Arguments... arguments) {
 
 class CudaLibrary final : public CudaApi {
  public:
-  explicit CudaLibrary(DynamicLibrary library) : library_(std::move(library)) {
-    library_.Find("cuDevicePrimaryCtxRetain", retain_);
-    library_.Find("cuCtxSetCurrent", set_current_);
-    library_.Find("cuMemGetInfo_v2", info_);
-    library_.Find("cuMemAlloc_v2", alloc_);
-    library_.Find("cuMemcpyHtoD_v2", to_device_);
-    library_.Find("cuMemcpyDtoH_v2", to_host_);
-    library_.Find("cuStreamCreate", stream_);
-    library_.Find("cuStreamQuery", query_);
+  explicit CudaLibrary(DynamicLibrary library) {
+    library.Find("cuDevicePrimaryCtxRetain", retain_);
+    library.Find("cuCtxSetCurrent", set_current_);
+    library.Find("cuMemGetInfo_v2", info_);
+    library.Find("cuMemAlloc_v2", alloc_);
+    library.Find("cuMemcpyHtoD_v2", to_device_);
+    library.Find("cuMemcpyDtoH_v2", to_host_);
+    library.Find("cuStreamCreate", stream_);
+    library.Find("cuStreamQuery", query_);
+    // Contexts are not taken down but with the process.
+    std::move(library).StayLoaded();
   }
 
   DriverResult PrimaryContextRetain(CudaContext** context, DriverDevice device) override {
@@ -55,7 +57,6 @@ class CudaLibrary final : public CudaApi {
   DriverResult StreamQuery(CudaStream* stream) override { return Call(query_, stream); }
 
  private:
-  DynamicLibrary library_;
   Function<CudaContext**, DriverDevice>* retain_ = nullptr;
   Function<CudaContext*>* set_current_ = nullptr;
   Function<size_t*, size_t*>* info_ = nullptr;

@@ -45,20 +45,22 @@ NcclResult Call(Pointer function, Arguments... arguments) {
 
 class NcclLibrary final : public NcclApi {
  public:
-  explicit NcclLibrary(DynamicLibrary library) : library_(std::move(library)) {
-    Find("ncclGetVersion", version_);
-    Find("ncclGetUniqueId", unique_id_);
-    Find("ncclGroupStart", group_start_);
-    Find("ncclGroupEnd", group_end_);
-    Find("ncclCommInitRankConfig", init_);
-    Find("ncclCommGetAsyncError", async_error_);
-    Find("ncclAllReduce", all_reduce_);
-    Find("ncclCommFinalize", finalize_);
-    Find("ncclCommDestroy", destroy_);
-    Find("ncclCommAbort", abort_);
-    Find("ncclGetErrorString", error_string_);
+  explicit NcclLibrary(DynamicLibrary library) {
+    Find(library, "ncclGetVersion", version_);
+    Find(library, "ncclGetUniqueId", unique_id_);
+    Find(library, "ncclGroupStart", group_start_);
+    Find(library, "ncclGroupEnd", group_end_);
+    Find(library, "ncclCommInitRankConfig", init_);
+    Find(library, "ncclCommGetAsyncError", async_error_);
+    Find(library, "ncclAllReduce", all_reduce_);
+    Find(library, "ncclCommFinalize", finalize_);
+    Find(library, "ncclCommDestroy", destroy_);
+    Find(library, "ncclCommAbort", abort_);
+    Find(library, "ncclGetErrorString", error_string_);
     // Only of use to people; absent before 2.13.
-    library_.Find("ncclGetLastError", last_error_);
+    library.Find("ncclGetLastError", last_error_);
+    // Whoever makes an id leaves a thread of NCCL's behind.
+    std::move(library).StayLoaded();
   }
 
   // Functions that it should have.
@@ -110,12 +112,11 @@ class NcclLibrary final : public NcclApi {
 
  private:
   template <typename Pointer>
-  void Find(const char* symbol, Pointer& function) {
-    library_.Find(symbol, function);
+  void Find(const DynamicLibrary& library, const char* symbol, Pointer& function) {
+    library.Find(symbol, function);
     if (function == nullptr) missing_.emplace_back(symbol);
   }
 
-  DynamicLibrary library_;
   std::vector<std::string> missing_;
   Function<int*>* version_ = nullptr;
   Function<ById*>* unique_id_ = nullptr;
