@@ -187,7 +187,10 @@ NCCL ncclCommDestroy(ncclComm_t handle) {
 
 NCCL ncclCommAbort(ncclComm_t handle) {
   if (handle == nullptr) return ncclSuccess;
-  while (Node::Get().faults().nccl_abort_hangs) pause();
+  if (Node::Get().faults().nccl_abort_hangs) {
+    std::fprintf(stderr, "simcuda: NCCL: aborting hangs\n");
+    while (true) pause();
+  }
   Of(handle)->Abort();
   return ncclCommDestroy(handle);
 }

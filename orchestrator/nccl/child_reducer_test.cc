@@ -18,20 +18,23 @@ SteadyTime In(absl::Duration duration) { return Add(Clock::Real().Now(), duratio
 
 class ChildReducerTest : public NothingLeftTest {
  protected:
-  static std::unique_ptr<Reducer> Acting(const std::string& mode) {
+  static std::unique_ptr<Reducer> Acting(const std::string& mode,
+                                         absl::Duration abort_grace = absl::Milliseconds(100)) {
     return NewChildReducer({.reduce = "orchestrator/nccl/test_reduce",
                             .guard = kGuardPath,
                             .environment = {{"TEST_REDUCE", mode}},
                             .nccl_library = "/x/libnccl.so.2",
-                            .abort_grace = absl::Milliseconds(100)});
+                            .abort_grace = abort_grace});
   }
   // The real program, with one library to try.
   static std::unique_ptr<Reducer> Real(const std::string& library) {
-    return NewChildReducer({.reduce = "orchestrator/nccl/reduce",
-                            .guard = kGuardPath,
-                            // Only loopback is there in a test.
-                            .environment = {{"NCCL_SOCKET_IFNAME", "lo"}},
-                            .nccl_library = library});
+    return NewChildReducer(
+        {.reduce = "orchestrator/nccl/reduce",
+         .guard = kGuardPath,
+         // Only loopback is there in a test. An id of the user's own would be
+         // the same for every attempt.
+         .environment = {{"NCCL_SOCKET_IFNAME", "lo"}, {"NCCL_COMM_ID", "127.0.0.1:29999"}},
+         .nccl_library = library});
   }
   static ReduceRequest Request() {
     return {.unique_id = std::string(256, 'c'),
@@ -72,6 +75,14 @@ TEST_F(ChildReducerTest, Cancel_EndsAChildThatHangs) {
   const absl::StatusOr<ReduceAnswer> answer = Reduce("hang", absl::Hours(1));
   canceller.join();
   EXPECT_EQ(answer.status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(ChildReducerTest, ChildThatListens_IsAskedBeforeItIsEnded) {
+  cancel_.Set();
+  const absl::StatusOr<ReduceAnswer> answer =
+      Acting("wait", absl::Minutes(1))->Reduce(Request(), In(absl::Minutes(1)), cancel_);
+  EXPECT_EQ(answer.status().code(), absl::StatusCode::kCancelled);
+  EXPECT_THAT(std::string(answer.status().message()), HasSubstr("it wrote: let go"));
 }
 
 TEST_F(ChildReducerTest, Crash_NamesSignalPhaseAndLastWords) {
@@ -142,6 +153,9 @@ TEST_F(ChildReducerTest, RealNccl_WithoutADriver_MakesIdsAndReducesNothing) {
   const auto id = reducer->MakeUniqueId(In(absl::Minutes(1)), cancel_);
   ASSERT_TRUE(id.ok()) << id.status();
   EXPECT_EQ((*id)->unique_id().size(), 256u);
+  const auto other = reducer->MakeUniqueId(In(absl::Minutes(1)), cancel_);
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_NE((*id)->unique_id(), (*other)->unique_id());
   const absl::StatusOr<ReduceAnswer> answer =
       reducer->Reduce(Request(), In(absl::Minutes(1)), cancel_);
   EXPECT_EQ(answer.status().code(), absl::StatusCode::kFailedPrecondition);

@@ -27,7 +27,7 @@ class UniqueIdHolder {
 //
 //   reducer->MakeUniqueId(...) on one node; its unique_id() goes to all of them; then on each
 //   absl::StatusOr<ReduceAnswer> answer = reducer->Reduce(request, deadline, cancel);
-//   status = MinimaAgree(minimum_over_tcp, answer->minimum);
+//   ... answer->minimum must be the minimum that everybody reported ...
 //
 // Errors, all with words for people:
 //   FailedPrecondition  this node has no NCCL that could be used, and why ("no NCCL: ...")

@@ -53,6 +53,10 @@ int Run() {
     channel->WaitForClose(absl::InfiniteDuration());
   } else if (mode == "other") {
     channel->Send({.type = ReduceReplyType::kUniqueId, .unique_id = "ab"}).IgnoreError();
+  } else if (mode == "wait") {
+    channel->WaitForClose(absl::InfiniteDuration());
+    std::printf("let go\n");
+    std::fflush(nullptr);
   } else if (mode == "fail") {
     std::printf("NCCL WARN the reason\n");
     std::fflush(nullptr);

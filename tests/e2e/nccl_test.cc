@@ -13,7 +13,6 @@
 #include "autobatch/simcuda/device.h"
 #include "autobatch/trial/test_support.h"
 #include "orchestrator/nccl/child_reducer.h"
-#include "orchestrator/nccl/verdicts.h"
 
 namespace autobatch {
 namespace {
@@ -101,7 +100,6 @@ TEST_F(NcclTest, TwoNodesOfTwoDevices_AllGetTheMinimum) {
   ASSERT_EQ(b->devices.size(), 2u);
   EXPECT_EQ(b->devices[1].uuid, b_.Uuid(1));
   EXPECT_EQ(b->devices[1].rank, 3);
-  EXPECT_TRUE(MinimaAgree(24, a->minimum).ok());
 }
 
 TEST_F(NcclTest, Communicators_AreMeasuredOnEveryDevice) {
@@ -144,6 +142,7 @@ TEST_F(NcclTest, AbortThatHangs_EndsWithTheChild) {
   const Answer answer =
       a_.MakeReducer()->Reduce(a_.Request((*id)->unique_id()), In(absl::Seconds(2)), never_);
   EXPECT_EQ(answer.status().code(), absl::StatusCode::kDeadlineExceeded) << answer.status();
+  EXPECT_THAT(std::string(answer.status().message()), HasSubstr("aborting hangs"));
 }
 
 TEST_F(NcclTest, NodeThatDiesInTheAllReduce_EndsTheOthersToo) {
@@ -165,12 +164,13 @@ TEST_F(NcclTest, DeviceThatHangs_IsADeadlineOfTheAllReduce) {
   EXPECT_FALSE(a.ok());
 }
 
-TEST_F(NcclTest, RankWithAFalseNumber_IsSeenAgainstTcp) {
+TEST_F(NcclTest, NodeThatGivesFalseNumbers_ChangesEverybodysMinimum) {
   b_.faults = "nccl_less=1";
   const auto [a, b] = ReduceOnBoth();
   ASSERT_TRUE(a.ok()) << a.status();
-  EXPECT_EQ(MinimaAgree(24, a->minimum).message(),
-            "the minimum over TCP is 24, over NCCL it is 23: neither is used");
+  ASSERT_TRUE(b.ok()) << b.status();
+  EXPECT_EQ(a->minimum, 23);
+  EXPECT_EQ(b->minimum, 23);
 }
 
 TEST_F(NcclTest, NoRoomForTheCommunicator_SaysSo) {
