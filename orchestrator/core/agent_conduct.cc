@@ -51,6 +51,12 @@ std::optional<SteadyTime> AgentConduct::NextWake() const {
   return std::nullopt;
 }
 
+bool AgentConduct::MayStart(SteadyTime now) const {
+  if (!IsTrainable()) return false;
+  if (config_.once) return true;
+  return phase_ == Phase::kMember && now < Add(lease_from_, lease_);
+}
+
 void AgentConduct::AllowForPause() {
   if (!next_wake_.has_value()) return;
   const SteadyTime due = Add(*next_wake_, metronome_.interval());
@@ -76,6 +82,7 @@ void AgentConduct::On(const agent::Connected&) {
                         keeping_ == Keeping::kCommitted;
   hello.prepared_digest = prepared ? digest_ : "";
   hello.committed_digest = committed_digest_;
+  unanswered_.assign({{.sequence = 0, .sent = now_}});
   Send(std::move(hello));
 }
 
@@ -105,7 +112,8 @@ void AgentConduct::On(const agent::Woke&) {
     if (coordinator_.Beat() >= lost_after_) {
       Reconnect(absl::StrCat("the coordinator has answered none of ", lost_after_, " heartbeats"));
     } else {
-      Send(Heartbeat{.sequence = ++sequence_});
+      unanswered_.push_back({.sequence = ++sequence_, .sent = now_});
+      Send(Heartbeat{.sequence = sequence_});
     }
     return;
   }
@@ -160,6 +168,8 @@ void AgentConduct::OnMessage(const Welcome& welcome) {
   lost_after_ = welcome.lost_after;
   metronome_ = Metronome(absl::Milliseconds(welcome.heartbeat_ms), now_);
   sequence_ = 0;
+  lease_from_ = unanswered_.front().sent;
+  lease_ = absl::Milliseconds(welcome.lease_ms);
   Say(absl::StrCat("joined the run as ", config_.hello.agent));
   if (config_.once && keeping_ == Keeping::kCommitted) {
     Finish(kExitOk, absl::StrCat("round ", round_, " is committed"));
@@ -171,6 +181,10 @@ void AgentConduct::OnMessage(const HeartbeatAck& ack) {
   if (ack.sequence > sequence_) return;
   coordinator_.Heard(ack.sequence);
   if (coordinator_.silent() == 0) last_sign_ = now_;
+  while (!unanswered_.empty() && unanswered_.front().sequence <= ack.sequence) {
+    lease_from_ = unanswered_.front().sent;
+    unanswered_.pop_front();
+  }
 }
 
 void AgentConduct::OnMessage(const Progress& progress) {

@@ -2,6 +2,7 @@
 #define ORCHESTRATOR_CORE_AGENT_CONDUCT_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ class AgentConduct {
   std::vector<AgentAction> Start(SteadyTime now);
   std::vector<AgentAction> Handle(const AgentEvent& event, SteadyTime now);
   std::optional<SteadyTime> NextWake() const;
+  bool MayStart(SteadyTime now) const;
 
  private:
   enum class Phase { kAway, kGreeting, kMember, kOver };
@@ -109,6 +111,15 @@ class AgentConduct {
   Liveness coordinator_;
   int64_t lost_after_ = 5;
   int64_t sequence_ = 0;
+  // When the hello or a heartbeat was sent that is not yet answered, the oldest first; the last
+  // that was, and how long that is good for.
+  struct Question {
+    int64_t sequence = 0;
+    SteadyTime sent;
+  };
+  std::deque<Question> unanswered_;
+  SteadyTime lease_from_;
+  absl::Duration lease_;
 
   // The present round: the last that we were asked to report for.
   int64_t round_ = 0;

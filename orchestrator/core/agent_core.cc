@@ -17,6 +17,8 @@ std::vector<AgentAction> AgentCore::Handle(const AgentEvent& event, SteadyTime n
   return conduct_->Handle(event, now);
 }
 
+bool AgentCore::MayStart(SteadyTime now) const { return conduct_->MayStart(now); }
+
 std::optional<SteadyTime> AgentCore::NextWake() const { return conduct_->NextWake(); }
 
 }  // namespace autobatch

@@ -42,6 +42,12 @@ class AgentCore {
 
   std::vector<AgentAction> Handle(const AgentEvent& event, SteadyTime now);
 
+  // Whether training may start now on the record that was written last: it is committed, and the
+  // coordinator has lately confirmed that this agent is a member (see Welcome::lease_ms), so that
+  // no newer one is committed elsewhere. To be asked for every start, not only after an event. With
+  // `once` there is no newer one, and the answer stays after the end.
+  bool MayStart(SteadyTime now) const;
+
   // When to say Woke at the latest; absent: only events can change anything.
   std::optional<SteadyTime> NextWake() const;
 

@@ -128,6 +128,38 @@ TEST(AgentCoreLinkTest, CommittedRecord_OutlastsTheCoordinatorForTenMinutes) {
   EXPECT_FALSE(a.Wanted<agent::StopTraining>().has_value());
 }
 
+TEST(AgentCoreLinkTest, Lease_EndsUnlessTheCoordinatorAnswers) {
+  AgentHarness a;
+  a.BecomeMember();
+  EXPECT_FALSE(a.core->MayStart(a.now)) << "there is no record";
+  a.Prepare(1);
+  EXPECT_FALSE(a.core->MayStart(a.now)) << "it is not committed";
+  a.Commit(2);
+  EXPECT_TRUE(a.core->MayStart(a.now));
+  a.Pass(absl::Seconds(60), /*answered=*/true);
+  EXPECT_TRUE(a.core->MayStart(a.now));
+  EXPECT_FALSE(a.core->MayStart(Add(a.now, absl::Seconds(3)))) << "it was stopped, and asked first";
+  const SteadyTime answered = a.now;
+  a.Pass(absl::Milliseconds(1999));
+  EXPECT_TRUE(a.core->MayStart(a.now));
+  a.Pass(absl::Milliseconds(1));
+  EXPECT_FALSE(a.core->MayStart(a.now));
+  // An answer to what was asked long ago says nothing of now.
+  a.Say(HeartbeatAck{.sequence = 61});
+  EXPECT_EQ(Between(answered, a.now), absl::Seconds(2));
+  EXPECT_TRUE(a.core->MayStart(a.now)) << "asked a second ago";
+  a.Give(agent::Disconnected{"reset by peer"});
+  EXPECT_FALSE(a.core->MayStart(a.now));
+  a.Give(agent::Connected{});
+  EXPECT_FALSE(a.core->MayStart(a.now));
+  a.Say(Welcome{.round = 2});
+  EXPECT_TRUE(a.core->MayStart(a.now));
+  a.Say(Collect{.round = 3});
+  EXPECT_TRUE(a.core->MayStart(a.now)) << "the old record stands until the next is prepared";
+  a.Say(AgentHarness::PrepareOf(3));
+  EXPECT_FALSE(a.core->MayStart(a.now));
+}
+
 TEST(AgentCoreLinkTest, AgentThatWasStopped_DoesNotTakeTheCoordinatorForDead) {
   AgentHarness a;
   a.BecomeMember();

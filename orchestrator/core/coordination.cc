@@ -23,11 +23,13 @@ Coordination::Coordination(CoordinatorConfig config, std::optional<CoordinatorSt
       make_record_(std::move(make_record)),
       now_(now),
       members_(config_.run_id, config_.max_members),
-      metronome_(config_.heartbeat, now) {
+      metronome_(config_.heartbeat, now),
+      fence_(now) {
   state_.run_id = config_.run_id;
   deadline_ = Add(now, config_.join_timeout);
   if (!restored.has_value()) return;
   state_ = *std::move(restored);
+  fence_ = Add(now, Lease());
   if (state_.round == 0 || state_.committed_round != state_.round || config_.once) return;
   // The last round stands; its members have a while to come back.
   phase_ = Phase::kCommitted;
@@ -152,7 +154,8 @@ void Coordination::OnHello(ConnectionId connection, const AgentHello& hello) {
                    ", with ", member.devices.size(), " devices; ", members_.NodeCount(),
                    " nodes of ", config_.min_nodes, " to ", config_.max_nodes));
   SendTo(member, Welcome{.heartbeat_ms = absl::ToInt64Milliseconds(config_.heartbeat),
-                         .lost_after = config_.lost_after});
+                         .lost_after = config_.lost_after,
+                         .lease_ms = absl::ToInt64Milliseconds(Lease())});
   CatchUp(member, hello);
 }
 
@@ -229,6 +232,7 @@ void Coordination::Remove(Member& member, Parting parting, absl::string_view why
                    why));
   if (member.connection.has_value()) {
     if (lost) {
+      if (member.liveness.silent() < config_.reconnect_grace) fence_ = Add(now_, Lease());
       SendTo(member, Refuse{.code = RefuseCode::kStaleRound,
                             .reason = absl::StrCat("stale round: given up in round ", state_.round,
                                                    ": ", why),

@@ -119,6 +119,7 @@ class Coordination {
 
   std::vector<Member*> Participants();  // in the order of ranks
   bool IsWaitedFor(const Member& member) const;
+  absl::Duration Lease() const { return config_.heartbeat * (config_.reconnect_grace - 1); }
   std::vector<std::string> Missing();
   int64_t RoundNodes() const { return static_cast<int64_t>(round_nodes_.size()); }
   bool FitsRound(const Member& member) const;
@@ -143,6 +144,8 @@ class Coordination {
   std::optional<SteadyTime> last_call_;
   // The next round need not wait for a last call: it repeats one that lost a member.
   bool at_once_ = false;
+  // Somebody who was put out may let training start on an older record until then.
+  SteadyTime fence_;
   // Why this membership cannot have a record; a change of it lifts that.
   std::string blocked_;
 

@@ -139,6 +139,10 @@ void Coordination::OnMessage(Member& member, const Prepared& prepared) {
 
 void Coordination::Decide() {
   deadline_.reset();
+  if (now_ < fence_) {
+    deadline_ = fence_;
+    return;
+  }
   before_decision_ = state_;
   state_.committed_round = state_.round;
   state_.committed_digest = agreed_.digest;

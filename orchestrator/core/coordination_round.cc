@@ -108,6 +108,7 @@ void Coordination::OnDeadline() {
     case Phase::kCollecting:
     case Phase::kPreparing:
     case Phase::kCommitted:
+      if (phase_ == Phase::kPreparing && missing.empty()) Decide();
       if (phase_ == Phase::kCommitted) EndConfirmation();
       for (const std::string& agent : missing) {
         Member* const member = members_.Named(agent);

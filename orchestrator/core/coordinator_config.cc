@@ -30,7 +30,7 @@ absl::Status ValidateConfig(const CoordinatorConfig& config) {
   AB_RETURN_IF_ERROR(Number("max_nodes", config.max_nodes, config.min_nodes, kMaxWorld));
   AB_RETURN_IF_ERROR(Number("max_members", config.max_members, config.max_nodes, kMaxWorld));
   AB_RETURN_IF_ERROR(Number("lost_after", config.lost_after, 2, 1'000'000));
-  AB_RETURN_IF_ERROR(Number("reconnect_grace", config.reconnect_grace, 1, config.lost_after));
+  AB_RETURN_IF_ERROR(Number("reconnect_grace", config.reconnect_grace, 2, config.lost_after));
   AB_RETURN_IF_ERROR(Number("reduce_attempts", config.reduce_attempts, 1, 1000));
   AB_RETURN_IF_ERROR(
       Number("heartbeat (ms)", absl::ToInt64Milliseconds(config.heartbeat), 1, 3'600'000));

@@ -44,8 +44,9 @@ struct CoordinatorConfig {
   // agent is lost. Five seconds let a busy host miss a few.
   absl::Duration heartbeat = absl::Seconds(1);
   int64_t lost_after = 5;
-  // Heartbeats that an agent whose connection broke has to come back.
-  int64_t reconnect_grace = 2;
+  // Heartbeats that an agent whose connection broke has to come back. One less is its lease: so
+  // long it may still let training start on the record that stands, and nothing newer is committed.
+  int64_t reconnect_grace = 3;
 
   // From the start, or from when there were too few, until there are enough nodes.
   absl::Duration join_timeout = absl::Seconds(600);

@@ -99,7 +99,7 @@ TEST(CoordinatorCoreTest, LossInTheLastCall_TakesItBack) {
   CoordinatorHarness run(config);
   const ConnectionId a = run.Join("a");
   const ConnectionId b = run.Join("b");
-  run.Pass(absl::Seconds(2), {a, b});
+  run.Pass(absl::Seconds(1), {a, b});
   run.Break(b);
   run.Pass(absl::Seconds(10), {a});
   EXPECT_FALSE(run.Took<Collect>(a).has_value()) << "one node is not enough";
@@ -167,7 +167,7 @@ TEST(CoordinatorCoreTest, LossAfterTheReport_AbortsAndTheNextRoundBeginsAtOnce) 
   run.Report(b, 4);
   run.Prepare(a);
   run.Break(b);
-  run.Pass(absl::Seconds(2), {a});
+  run.Pass(absl::Seconds(3), {a});
   EXPECT_EQ(run.Took<Abort>(a)->round, 1);
   EXPECT_EQ(run.Took<Collect>(a)->round, 2);
   EXPECT_FALSE(run.Took<Commit>(a).has_value());
@@ -323,6 +323,26 @@ TEST(CoordinatorCoreTest, Once_EndsWhenAllHaveConfirmedOrSaysWhoHasNot) {
     }
     EXPECT_TRUE(run.Took<Abort>(spare)->over);
   }
+}
+
+// Whoever is put out while it still hears from us may start training for as long as its lease.
+TEST(CoordinatorCoreTest, MemberThatIsPutOut_HasItsLeaseBeforeANewerCommit) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.min_nodes = 1;
+  CoordinatorHarness run(config);
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join("b");
+  EXPECT_EQ(run.Took<Welcome>(b)->lease_ms, 2000);
+  run.Report(a, 8);
+  run.Report(b, 8);
+  run.Prepare(a);
+  run.Say(b, Prepared{.digest = "forged"});
+  run.Report(a, 8);
+  run.Prepare(a);
+  run.Pass(absl::Milliseconds(1900), {a});
+  EXPECT_FALSE(run.Took<Commit>(a).has_value());
+  run.Pass(absl::Milliseconds(200), {a});
+  EXPECT_EQ(run.Took<Commit>(a)->round, 2);
 }
 
 TEST(CoordinatorCoreTest, Drain_TellsEverybodyAndEnds) {

@@ -19,8 +19,11 @@ struct Welcome {
   int64_t heartbeat_ms = 1000;
   // Heartbeats without progress after which the other side is lost.
   int64_t lost_after = 5;
+  // How long after sending a hello or heartbeat that was answered the agent may let training start
+  // on a committed record: no newer one is committed without it before that.
+  int64_t lease_ms = 2000;
 };
-BOOST_DESCRIBE_STRUCT(Welcome, (), (run_id, round, heartbeat_ms, lost_after))
+BOOST_DESCRIBE_STRUCT(Welcome, (), (run_id, round, heartbeat_ms, lost_after, lease_ms))
 
 // What is waited for.
 struct Progress {

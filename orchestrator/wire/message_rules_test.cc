@@ -122,6 +122,7 @@ TEST(MessageRulesTest, OtherMessages_AreBoundedInEveryField) {
   EXPECT_THAT(Complaint<Leave>([](Leave& l) { l.reason = "\x1b"; }), HasSubstr("reason"));
   EXPECT_THAT(Complaint<Welcome>([](Welcome& w) { w.heartbeat_ms = 0; }), HasSubstr("heartbeat"));
   EXPECT_THAT(Complaint<Welcome>([](Welcome& w) { w.lost_after = 0; }), HasSubstr("lost_after"));
+  EXPECT_THAT(Complaint<Welcome>([](Welcome& w) { w.lease_ms = -1; }), HasSubstr("lease_ms"));
   EXPECT_THAT(Complaint<Progress>([](Progress& p) { p.have = -1; }), HasSubstr("have"));
   EXPECT_THAT(Complaint<Progress>([](Progress& p) { p.need = -1; }), HasSubstr("need"));
   EXPECT_THAT(Complaint<Progress>([](Progress& p) { p.missing.resize(4097); }), HasSubstr("4097"));

@@ -45,7 +45,7 @@ std::vector<Message> SampleMessages() {
       Prepared{.run_id = "job-1", .round = 3, .digest = "sha256:dd"},
       Committed{.run_id = "job-1", .round = 3, .digest = "sha256:dd"},
       Leave{.run_id = "job-1", .round = 3, .reason = "SIGTERM", .done = true},
-      Welcome{.run_id = "job-1", .round = 3, .heartbeat_ms = 500, .lost_after = 4},
+      Welcome{.run_id = "job-1", .round = 3, .heartbeat_ms = 500, .lost_after = 4, .lease_ms = 700},
       Progress{.run_id = "job-1",
                .round = 3,
                .have = 1,
