@@ -14,6 +14,7 @@ started all of this does nothing, and costs about as much as an empty function.
 This package has no dependency and never imports torch itself: it uses the one that you imported, if any.
 """
 
+from ._agreement import verify
 from ._api import accumulation, batch, in_trial, step, trial, watch
 from ._plan import Plan, PlanError, plan
 from ._session import TrialEnded
@@ -28,5 +29,6 @@ __all__ = [
     "plan",
     "step",
     "trial",
+    "verify",
     "watch",
 ]

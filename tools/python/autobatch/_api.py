@@ -6,6 +6,7 @@ import os
 from types import TracebackType
 from typing import Any, Callable, Optional, Type
 
+from ._agreement import verify
 from ._channel import connect, is_named
 from ._plan import PlanError, positive_integer
 from ._session import Session
@@ -32,6 +33,8 @@ class _Trial:
         session = _current()
         if session is not None:
             session.begin()
+        elif "AUTOBATCH_RUN_ID" in os.environ:
+            verify()
         return self
 
     def __exit__(
@@ -48,7 +51,8 @@ _trial = _Trial()
 
 
 def trial() -> _Trial:
-    """Goes around the training loop. Does nothing in a run that no probe started.
+    """Goes around the training loop. In a run that no probe started it does nothing, but for this: in one
+    that `launch` started, it first compares the agreed record across all ranks (`verify()`).
 
     In a trial it sets the budget as the allocator's hard limit and reports the exception, if any, that
     leaves the block; the exception goes on. Inside, `step()` ends the program once it has seen enough. Where
