@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
@@ -78,10 +79,6 @@ asio::awaitable<absl::StatusOr<tcp::socket>> ConnectAny(TaskGroup& tasks, Timers
   size_t started = 0;
   SteadyTime next = timers.Now();
   while (!race->winner.has_value() && race->failures.size() < endpoints.size()) {
-    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
-    if (cancelled != asio::cancellation_type::none || tasks.cancelled()) {
-      co_return absl::CancelledError("connecting was cancelled");
-    }
     const bool all_failed = race->failures.size() == started;
     if (started < endpoints.size() && (all_failed || timers.Now() >= next)) {
       const auto socket = race->sockets.emplace(race->sockets.end(), tasks.executor());
@@ -90,11 +87,11 @@ asio::awaitable<absl::StatusOr<tcp::socket>> ConnectAny(TaskGroup& tasks, Timers
       next = Add(timers.Now(), delay);
       continue;
     }
-    if (started < endpoints.size()) {
-      co_await (race->changed.Wait() || timers.WaitUntil(next));
-    } else {
-      co_await race->changed.Wait();
-    }
+    const SteadyTime until = started < endpoints.size() ? next : SteadyTime::max();
+    const std::variant<bool, std::monostate> woken =
+        co_await (race->changed.Wait() || timers.WaitUntil(until));
+    const bool cancelled = woken.index() == 0 ? !std::get<0>(woken) : timers.Now() < until;
+    if (cancelled) co_return absl::CancelledError("connecting was cancelled");
   }
   if (race->winner.has_value()) co_return *std::move(race->winner);
   co_return absl::UnavailableError(absl::StrJoin(race->failures, "; "));

@@ -14,22 +14,31 @@ namespace autobatch {
 // Wakes coroutines of one thread: those that wait when Signal() is called, and none that come
 // later. What they wait for is looked at in a loop:
 //
-//     while (queue.empty() && !closed) co_await event.Wait();
+//     while (queue.empty()) {
+//       if (!co_await event.Wait()) co_return absl::CancelledError("...");
+//     }
 class Event {
  public:
   explicit Event(boost::asio::any_io_executor executor)
       : timer_(std::move(executor), boost::asio::steady_timer::time_point::max()) {}
 
-  // Ends at the next signal, or when the coroutine is cancelled; throws nothing. The event may be
-  // destroyed meanwhile: that wakes too.
-  boost::asio::awaitable<void> Wait() {
+  // Ends at the next signal, or at once with false if the calling coroutine is or was cancelled;
+  // throws nothing.
+  boost::asio::awaitable<bool> Wait() {
     co_await boost::asio::this_coro::throw_if_cancelled(false);
+    if (co_await Cancelled()) co_return false;
     co_await timer_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+    co_return !co_await Cancelled();
   }
 
   void Signal() { timer_.cancel(); }
 
  private:
+  static boost::asio::awaitable<bool> Cancelled() {
+    const auto state = co_await boost::asio::this_coro::cancellation_state;
+    co_return state.cancelled() != boost::asio::cancellation_type::none;
+  }
+
   // Never expires: waking is cancelling.
   boost::asio::steady_timer timer_;
 };

@@ -109,9 +109,7 @@ asio::awaitable<absl::Status> End::AwaitBytes(Self self) {
   while (self->in_.queue.empty()) {
     if (!self->closed_.ok()) co_return self->closed_;
     if (!self->in_.end.ok()) co_return self->in_.end;
-    co_await self->in_.changed.Wait();
-    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
-    if (cancelled != asio::cancellation_type::none) {
+    if (!co_await self->in_.changed.Wait()) {
       co_return absl::CancelledError("cannot receive: cancelled");
     }
   }
@@ -139,9 +137,7 @@ asio::awaitable<absl::StatusOr<Frame>> End::Receive(Self self) {
 asio::awaitable<absl::Status> End::AwaitRead(Self self) {
   co_await asio::this_coro::throw_if_cancelled(false);
   while (!self->out_.queue.empty() && self->closed_.ok()) {
-    co_await self->out_.changed.Wait();
-    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
-    if (cancelled != asio::cancellation_type::none) {
+    if (!co_await self->out_.changed.Wait()) {
       co_return absl::CancelledError("finishing was cancelled");
     }
   }
@@ -222,11 +218,9 @@ class MemoryListener final : public Listener {
   static asio::awaitable<MadeConnection> AcceptAt(std::shared_ptr<Door> door) {
     co_await asio::this_coro::throw_if_cancelled(false);
     while (door->waiting.empty()) {
-      const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
-      if (door->closed || cancelled != asio::cancellation_type::none) {
+      if (door->closed || !co_await door->changed.Wait()) {
         co_return absl::CancelledError("the listener was closed");
       }
-      co_await door->changed.Wait();
     }
     std::unique_ptr<Connection> connection = std::move(door->waiting.front());
     door->waiting.pop_front();

@@ -1,7 +1,8 @@
 #include "orchestrator/net/refusal_log.h"
 
-#include "absl/strings/escaping.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace autobatch {
 namespace {
@@ -35,8 +36,16 @@ absl::string_view RefusalName(Refusal refusal) {
 }
 
 std::string EscapeForLog(absl::string_view text) {
-  const std::string escaped = absl::CHexEscape(text.substr(0, kLongestText));
-  return text.size() > kLongestText ? absl::StrCat(escaped, "...") : escaped;
+  std::string line;
+  for (char c : text.substr(0, kLongestText)) {
+    if (absl::ascii_isprint(static_cast<unsigned char>(c)) && c != '\\') {
+      line.push_back(c);
+    } else {
+      absl::StrAppendFormat(&line, "\\x%02x", static_cast<unsigned char>(c));
+    }
+  }
+  if (text.size() > kLongestText) line += "...";
+  return line;
 }
 
 RefusalLog::~RefusalLog() {

@@ -56,7 +56,7 @@ TEST_F(RefusalLogTest, Add_ControlCharacters_OneHarmlessLine) {
   ASSERT_THAT(lines_, SizeIs(1));
   EXPECT_THAT(lines_, Each(Not(HasSubstr("\n"))));
   EXPECT_THAT(lines_, Each(Not(HasSubstr("\x1b"))));
-  EXPECT_THAT(lines_.front(), HasSubstr("\\nE1130 forged"));
+  EXPECT_THAT(lines_.front(), HasSubstr("\\x0aE1130 forged"));
 }
 
 TEST_F(RefusalLogTest, Add_EveryKind_WordsOfItsOwn) {

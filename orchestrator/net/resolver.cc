@@ -114,11 +114,7 @@ asio::awaitable<absl::StatusOr<Resolver::Endpoints>> SystemResolver::Ask(
       MutexLock lock(shared->mutex);
       if (shared->answer.has_value()) co_return *std::move(shared->answer);
     }
-    if ((co_await asio::this_coro::cancellation_state).cancelled() !=
-        asio::cancellation_type::none) {
-      co_return absl::CancelledError("resolving was cancelled");
-    }
-    co_await answered.Wait();
+    if (!co_await answered.Wait()) co_return absl::CancelledError("resolving was cancelled");
   }
 }
 

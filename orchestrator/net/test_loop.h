@@ -45,6 +45,13 @@ class TestLoop {
     return true;
   }
 
+  // Runs until nothing is ready. What the kernel of one machine has been given, it has delivered.
+  void Settle() {
+    do {
+      io.restart();
+    } while (io.poll() > 0);
+  }
+
   // Runs a coroutine to its end.
   template <typename T>
   T Run(boost::asio::awaitable<T> coroutine) {

@@ -1,5 +1,7 @@
 #include "orchestrator/net/tls_connection.h"
 
+#include <openssl/ssl.h>
+
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
@@ -52,6 +54,7 @@ class Session : public std::enable_shared_from_this<Session> {
   static asio::awaitable<absl::Status> WriteOne(Self self, SharedBytes frame);
   static asio::awaitable<absl::StatusOr<size_t>> ReadSome(Self self);
   static asio::awaitable<absl::Status> SayGoodbye(Self self);
+  static asio::awaitable<absl::Status> ShutDown(Self self);
   // Ends the connection, unless it has ended before; says why it did.
   const absl::Status& End(absl::Status why);
 
@@ -152,8 +155,14 @@ asio::awaitable<absl::StatusOr<Frame>> Session::Receive(Self self) {
       self->rest_ = absl::string_view(self->buffer_.data(), *size);
       continue;
     }
-    if (absl::IsOutOfRange(size.status()) && !self->decoder_.AtBoundary()) {
-      co_return self->End(absl::DataLossError("the peer closed the connection within a message"));
+    if (absl::IsOutOfRange(size.status())) {
+      // The peer said good-bye and waits for ours: then it knows that all it sent was read.
+      (void)co_await WithDeadline(
+          self->timers_, Add(self->timers_.Now(), self->limits_.send_timeout),
+          absl::StrCat("saying good-bye to ", self->peer_.address), ShutDown(self));
+      if (!self->decoder_.AtBoundary()) {
+        co_return self->End(absl::DataLossError("the peer closed the connection within a message"));
+      }
     }
     co_return self->End(std::move(size).status());
   }
@@ -162,15 +171,25 @@ asio::awaitable<absl::StatusOr<Frame>> Session::Receive(Self self) {
 asio::awaitable<absl::Status> Session::SayGoodbye(Self self) {
   co_await asio::this_coro::throw_if_cancelled(false);
   while (self->closed_.ok() && self->writing_) {
-    co_await self->written_.Wait();
-    if (self->tasks_.cancelled()) co_return absl::CancelledError("finishing was cancelled");
+    if (!co_await self->written_.Wait()) co_return absl::CancelledError("finishing was cancelled");
   }
   if (!self->closed_.ok()) co_return self->closed_;
-  // Ends when the peer has said good-bye too, and so has read what was sent.
+  absl::Status status = co_await ShutDown(self);
+  // The peer's good-bye may have ended a Receive() first, and the connection with it.
+  co_return absl::IsOutOfRange(self->closed_) ? absl::OkStatus() : std::move(status);
+}
+
+// Ends when the peer has said good-bye too, and so has read what was sent.
+asio::awaitable<absl::Status> Session::ShutDown(Self self) {
+  co_await asio::this_coro::throw_if_cancelled(false);
   const auto [error] = co_await self->stream_->async_shutdown(kCompletion);
-  const absl::Status status = NetStatus(error, "cannot close");
-  const bool in_order = status.ok() || absl::IsOutOfRange(status) || absl::IsDataLoss(status);
-  co_return in_order ? absl::OkStatus() : status;
+  // Not by the error: beside a pending read, Asio 1.81 says "cancelled" of a good-bye that went
+  // well.
+  if ((SSL_get_shutdown(self->stream_->native_handle()) & SSL_RECEIVED_SHUTDOWN) != 0) {
+    co_return absl::OkStatus();
+  }
+  co_return error ? NetStatus(error, "cannot close")
+                  : absl::DataLossError("the peer did not say good-bye");
 }
 
 asio::awaitable<absl::Status> Session::Finish(Self self, SteadyTime deadline) {

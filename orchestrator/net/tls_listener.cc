@@ -146,11 +146,14 @@ asio::awaitable<void> ListenerState::AcceptAll(Self self) {
     if (error == asio::error::connection_aborted) continue;
     if (error) {
       // No descriptors or no memory: the peers wait in the backlog meanwhile.
-      LogWarning(absl::StrCat("cannot accept connections for now: ", error.message()));
+      if (pause == kFirstPause) {
+        LogWarning(absl::StrCat("cannot accept connections for now: ", error.message()));
+      }
       co_await self->timers_.WaitUntil(Add(self->timers_.Now(), pause));
       pause = std::min(2 * pause, kLongestPause);
       continue;
     }
+    if (pause != kFirstPause) LogWarning("connections are accepted again");
     pause = kFirstPause;
     const HandshakeGate::Ticket ticket = self->gate_.Enter(NetworkOf(socket), self->timers_.Now());
     self->tasks_.Spawn("handshake", Admit(self, std::move(socket), ticket));
@@ -261,9 +264,7 @@ asio::awaitable<absl::StatusOr<std::unique_ptr<Connection>>> ListenerState::Acce
     if (self->closed_ || self->tasks_.cancelled()) {
       co_return absl::CancelledError("the listener was closed");
     }
-    co_await self->arrived_.Wait();
-    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
-    if (cancelled != asio::cancellation_type::none) {
+    if (!co_await self->arrived_.Wait()) {
       co_return absl::CancelledError("waiting for peers was cancelled");
     }
   }

@@ -1,0 +1,200 @@
+// What a peer that has proved who it is may still do to a connection.
+
+#include <sys/resource.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "orchestrator/net/tls_fixture.h"
+
+namespace autobatch {
+namespace {
+
+using ::testing::HasSubstr;
+
+using TlsTransportStreamTest = TlsFixture;
+
+SharedBytes Raw(std::string bytes) { return std::make_shared<const std::string>(std::move(bytes)); }
+
+// A header that claims a payload of this length.
+std::string Claim(uint32_t length) {
+  std::string header = *FrameBytes(1);
+  for (int i = 0; i < 4; ++i) header[8 + i] = static_cast<char>(length >> (24 - 8 * i));
+  return header;
+}
+
+TEST_F(TlsTransportStreamTest, Receive_FrameCutIntoEveryPairOfPieces_SameFrame) {
+  Listen();
+  Meet();
+  const std::string bytes = *FrameBytes(5, "a payload");
+  for (size_t cut = 0; cut <= bytes.size(); ++cut) {
+    ASSERT_TRUE(agent_->Send(Raw(bytes.substr(0, cut))).ok());
+    loop_.Settle();
+    ASSERT_TRUE(agent_->Send(Raw(bytes.substr(cut))).ok());
+    const auto frame = loop_.Run(coordinator_->Receive());
+    ASSERT_TRUE(frame.ok()) << frame.status();
+    EXPECT_EQ(frame->payload, "a payload");
+  }
+}
+
+TEST_F(TlsTransportStreamTest, Receive_LengthOverTheLimit_ResourceExhaustedAndClosed) {
+  Listen();
+  for (uint32_t length : {kStrangerPayloadLimit + 1, kMemberPayloadLimit + 1, 0x7fffffffu,
+                          0x80000000u, 0xffffffffu}) {
+    for (bool admitted : {false, true}) {
+      if (admitted && length <= kMemberPayloadLimit) continue;
+      Meet();
+      if (admitted) coordinator_->Admit();
+      ASSERT_TRUE(agent_->Send(Raw(Claim(length))).ok());
+      const absl::Status status = loop_.Run(coordinator_->Receive()).status();
+      EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+      EXPECT_FALSE(loop_.Run(agent_->Receive()).ok());
+    }
+  }
+  ExpectServed();
+}
+
+TEST_F(TlsTransportStreamTest, Receive_GarbageInsideTls_InvalidArgument) {
+  Listen();
+  Meet();
+  ASSERT_TRUE(agent_->Send(Raw("GET / HTTP/1.1\r\n\r\n")).ok());
+  const absl::Status status = loop_.Run(coordinator_->Receive()).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  ExpectServed();
+}
+
+TEST_F(TlsTransportStreamTest, Receive_PeerDiesWithinAFrame_DataLoss) {
+  Listen();
+  const std::string bytes = *FrameBytes(5, "a payload");
+  // Within the header, within the payload; killed, and closed in order.
+  for (size_t size : {size_t{8}, kFrameHeaderSize, kFrameHeaderSize + 3}) {
+    for (bool in_order : {false, true}) {
+      Meet();
+      ASSERT_TRUE(agent_->Send(Raw(bytes.substr(0, size))).ok());
+      loop_.Settle();
+      if (in_order) {
+        const auto finished = Start(agent_->Finish(InTen()));
+      } else {
+        agent_.reset();
+      }
+      const absl::Status status = loop_.Run(coordinator_->Receive()).status();
+      EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    }
+  }
+}
+
+TEST_F(TlsTransportStreamTest, Send_PeerNeverReads_QueueIsBoundedAndPeerDropped) {
+  Listen({.stream = {.queue_bytes = size_t{1} << 20}});
+  Meet();
+  const SharedBytes frame = FrameBytes(1, std::string(100'000, 'x'));
+  absl::Status status;
+  int sent = 0;
+  // The kernel's buffers take a few megabytes before the queue fills.
+  for (; status.ok() && sent < 10'000; ++sent) {
+    status = coordinator_->Send(frame);
+    loop_.Settle();
+  }
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_TRUE(absl::IsResourceExhausted(loop_.Run(coordinator_->Receive()).status()));
+  ExpectServed();
+}
+
+TEST_F(TlsTransportStreamTest, Send_PeerTakesNothing_DroppedAfterTheSendTimeout) {
+  Listen();
+  Meet();
+  coordinator_->Admit();
+  const auto received = Start(coordinator_->Receive());
+  ASSERT_TRUE(coordinator_->Send(FrameBytes(1, std::string(kMemberPayloadLimit, 'x'))).ok());
+  ASSERT_TRUE(coordinator_->Send(FrameBytes(1, std::string(kMemberPayloadLimit, 'x'))).ok());
+  loop_.Settle();
+  loop_.timers.Jump(absl::Seconds(4.9));
+  loop_.Settle();
+  EXPECT_FALSE(received.has_value());
+  loop_.timers.Jump(absl::Seconds(0.1));
+  ASSERT_TRUE(Await(received));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(received->status())) << received->status();
+  EXPECT_FALSE(coordinator_->Send(FrameBytes(1)).ok());
+}
+
+TEST_F(TlsTransportStreamTest, Send_OnePeerNeverReads_OthersAreServed) {
+  Listen();
+  Meet();
+  std::unique_ptr<Connection> stuck_agent = std::move(agent_);
+  std::unique_ptr<Connection> stuck = std::move(coordinator_);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(stuck->Send(FrameBytes(1, std::string(kMemberPayloadLimit, 'x'))).ok());
+  }
+  loop_.Settle();
+  for (int i = 0; i < 5; ++i) ExpectServed();
+}
+
+// Someone on the way changes a byte of what the agent says after its handshake.
+TEST_F(TlsTransportStreamTest, Receive_BytesChangedOnTheWay_InvalidArgument) {
+  Listen();
+  boost::asio::ip::tcp::acceptor proxy(loop_.io, {boost::asio::ip::address_v4::loopback(), 0});
+  auto connector = MakeTlsConnector(loop_.tasks, loop_.timers, RunSecret()).value();
+  const auto made =
+      Start(connector->Connect({{"127.0.0.1", proxy.local_endpoint().port()}}, InTen()));
+  loop_.Settle();
+  Socket agent_side = proxy.accept();
+  Socket coordinator_side = CallBare();
+  agent_side.non_blocking(true);
+  coordinator_side.non_blocking(true);
+  const auto forward = [](Socket& from, Socket& to, bool change) {
+    std::array<char, 4096> bytes;
+    boost::system::error_code error;
+    const size_t size = from.read_some(boost::asio::buffer(bytes), error);
+    if (error) return;
+    if (change) bytes[size - 1] ^= 1;
+    to.write_some(boost::asio::buffer(bytes, size), error);
+  };
+  bool change = false;
+  const auto pump = [&] {
+    forward(agent_side, coordinator_side, change);
+    forward(coordinator_side, agent_side, false);
+    loop_.Settle();
+  };
+  while (!made.has_value() || accepted_.empty()) pump();
+  coordinator_ = std::move(accepted_.back());
+  accepted_.clear();
+  change = true;
+  ASSERT_TRUE((**made)->Send(FrameBytes(1, "report")).ok());
+  const auto received = Start(coordinator_->Receive());
+  while (!received.has_value()) pump();
+  EXPECT_TRUE(absl::IsInvalidArgument(received->status())) << received->status();
+}
+
+TEST_F(TlsTransportStreamTest, Accept_NoDescriptorsLeft_BacksOffAndRecovers) {
+  Listen();
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  // Sanitizers open descriptors the first time that they see a type.
+  (void)boost::asio::error::make_error_code(boost::asio::error::no_descriptors).message();
+  // The agents' sockets are there before descriptors run out; their handshakes come after.
+  std::vector<Socket> waiting;
+  for (int i = 0; i < 5; ++i) waiting.push_back(CallBare());
+  rlimit none = before;
+  none.rlim_cur = 3;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const absl::Cleanup restore = [&before] { setrlimit(RLIMIT_NOFILE, &before); };
+  for (int i = 0; i < 20; ++i) {
+    loop_.timers.Jump(absl::Seconds(1));
+    loop_.Settle();
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  loop_.timers.Jump(absl::Seconds(1));
+  ExpectServed();
+}
+
+}  // namespace
+}  // namespace autobatch
