@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "autobatch/device/device_list.h"
 #include "autobatch/device/device_sources.h"
 #include "autobatch/device/memory_reader.h"
@@ -41,6 +42,9 @@ class LocalNode {
   const std::vector<Device>& devices() const { return list_.devices; }
   const WorkerDescription& worker() const { return worker_; }
   const WorkerPrograms& programs() const { return programs_; }
+
+  // A GPU's memory now, by the driver. As DeviceMemoryReader::Read; from any thread.
+  absl::StatusOr<MemoryInfo> ReadMemory(absl::string_view uuid) { return memory_->Read(uuid); }
 
   // Of this moment.
   HostFacts Facts() const;

@@ -42,6 +42,37 @@ std::vector<std::string> Newcomers(const Device& device, const MemoryInfo& now) 
   return names;
 }
 
+// A probe of some of the devices, for an observer that counts all of them.
+class Renumbered final : public ProbeObserver {
+ public:
+  Renumbered(ProbeObserver& observer, std::vector<size_t> numbers)
+      : observer_(observer), numbers_(std::move(numbers)) {}
+
+  void OnProgress(size_t device, const TrialSpec& trial, const Reply& reply) override {
+    observer_.OnProgress(numbers_[device], trial, reply);
+  }
+  void OnTrial(size_t device, const Observation& observation) override {
+    observer_.OnTrial(numbers_[device], observation);
+  }
+  void OnDevice(size_t device, const DeviceResult& result) override {
+    observer_.OnDevice(numbers_[device], result);
+  }
+
+ private:
+  ProbeObserver& observer_;
+  const std::vector<size_t> numbers_;
+};
+
+std::vector<size_t> NumbersOf(const std::vector<Device>& some, const std::vector<Device>& all) {
+  std::vector<size_t> numbers;
+  for (const Device& device : some) {
+    const auto same = [&device](const Device& other) { return other.uuid == device.uuid; };
+    numbers.push_back(
+        static_cast<size_t>(std::find_if(all.begin(), all.end(), same) - all.begin()));
+  }
+  return numbers;
+}
+
 }  // namespace
 
 CachedProber::CachedProber(CachedProberOptions options) : options_(std::move(options)) {}
@@ -131,6 +162,11 @@ std::vector<DeviceResult> CachedProber::Run(const ProbeSpec& spec, std::vector<D
     const auto known = known_.find(device.uuid);
     return known == known_.end() ? std::nullopt : GuessFrom(known->second.result);
   };
+  std::optional<Renumbered> observer;
+  if (parts.observer != nullptr) {
+    observer.emplace(*parts.observer, NumbersOf(devices, options_.devices));
+    parts.observer = &*observer;
+  }
   NodeProbe probe(spec, std::move(devices), std::move(parts));
   {
     MutexLock lock(mutex_);

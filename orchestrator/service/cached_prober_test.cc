@@ -13,8 +13,10 @@
 namespace autobatch {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::SizeIs;
 
 constexpr int64_t kSample = 100 * kMiB;
@@ -159,6 +161,25 @@ TEST_F(CachedProberTest, FailedDevice_IsNamedAndTriedAgainAlone) {
   EXPECT_FALSE(trials.contains("b"));
   EXPECT_GT(second.devices[0].batch, 0);
   EXPECT_EQ(second.devices[1].batch, first.devices[1].batch);
+}
+
+TEST_F(CachedProberTest, ObserverOfASecondRound_CountsAllDevices) {
+  class Counter final : public ProbeObserver {
+   public:
+    void OnProgress(size_t, const TrialSpec&, const Reply&) override {}
+    void OnTrial(size_t, const Observation&) override {}
+    void OnDevice(size_t device, const DeviceResult& result) override {
+      seen[device] = result.device.uuid;
+    }
+    std::map<size_t, std::string> seen;
+  } counter;
+  options_.parts.observer = &counter;
+  broken_ = "b";
+  CachedProber prober(options_);
+  prober.Probe(std::nullopt);
+  counter.seen.clear();
+  prober.Probe(std::nullopt);
+  EXPECT_THAT(counter.seen, ElementsAre(Pair(1, "b")));
 }
 
 TEST_F(CachedProberTest, CancelledProbe_SaysWhy) {
