@@ -57,7 +57,7 @@ class Outputs {
 
   void RoundEnded(const coordinator::RoundEnded& ended) {
     AddRound(report_, ended);
-    lines_.Say(RoundText(report_.rounds.back()));
+    if (ended.committed) lines_.Say(CommitText(report_.rounds.back()));
     if (ended.committed && ended.record != nullptr && !flags_.record_file.empty()) {
       status_.Update(WriteFileAtomically(flags_.record_file, *ended.record));
     }

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "autobatch/types/json.h"
 #include "orchestrator/plan/plan_row.h"
 
@@ -42,27 +41,20 @@ void AddConfirmation(CoordinatorReport& report, const coordinator::CommitConfirm
   }
 }
 
-std::string RoundText(const RoundReport& round) {
-  if (!round.committed) {
-    return absl::StrCat("round ", round.round, " was not committed: ", round.reason,
-                        round.missing.empty()
-                            ? ""
-                            : absl::StrCat("; missing: ", absl::StrJoin(round.missing, ", ")),
-                        "\n");
-  }
-  std::string text = absl::StrCat("round ", round.round, " is committed");
+std::string CommitText(const RoundReport& round) {
+  std::string text;
   if (round.record.has_value()) {
     const Record& record = *round.record;
-    absl::StrAppend(&text, record.simulated ? " (simulated)" : "", ": batch ", record.minimum_batch,
-                    " on each of ", record.world_size, record.world_size == 1 ? " rank" : " ranks");
+    absl::StrAppend(&text, "batch ", record.minimum_batch, " on each of ", record.world_size,
+                    record.world_size == 1 ? " rank" : " ranks");
     const absl::StatusOr<PlanRow> row =
         RowFor(record.plan, record.world_size * record.request.model_parallel_size);
     if (row.ok()) {
       absl::StrAppend(&text, ", global batch ", row->global_batch, ", accumulation ",
                       row->accumulation, ", learning-rate factor ", row->lr_factor);
     }
+    absl::StrAppend(&text, record.simulated ? " (simulated devices)\n" : "\n");
   }
-  absl::StrAppend(&text, "\n");
   if (round.straggler.has_value()) absl::StrAppend(&text, StragglerText(*round.straggler));
   return text;
 }

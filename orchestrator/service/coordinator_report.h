@@ -59,9 +59,8 @@ void AddRound(CoordinatorReport& report, const coordinator::RoundEnded& ended);
 // Notes who has confirmed the commit of a round.
 void AddConfirmation(CoordinatorReport& report, const coordinator::CommitConfirmed& confirmed);
 
-// The round for people, several lines: what was agreed on and which device sets it, or why nothing
-// was.
-std::string RoundText(const RoundReport& round);
+// A committed round for people, several lines: what was agreed on, and which device sets it.
+std::string CommitText(const RoundReport& round);
 
 }  // namespace autobatch
 
