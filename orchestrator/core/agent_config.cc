@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/status_macros.h"
+#include "orchestrator/wire/frame.h"
 #include "orchestrator/wire/message_rules.h"
 
 namespace autobatch {
@@ -16,7 +17,15 @@ absl::Status Positive(absl::string_view field, absl::Duration value) {
 }  // namespace
 
 absl::Status ValidateConfig(const AgentConfig& config) {
-  AB_RETURN_IF_ERROR(Validate(config.hello));
+  AgentHello hello = config.hello;
+  hello.incarnation += ".2147483647";  // the counter
+  AB_ASSIGN_OR_RETURN(const Frame frame, EncodeMessage(hello));
+  // Round and digests come on top.
+  if (frame.payload.size() + 3 * kMaxName > kStrangerPayloadLimit) {
+    return absl::InvalidArgumentError(absl::StrCat("hello: ", frame.payload.size(), " bytes; ",
+                                                   kStrangerPayloadLimit,
+                                                   " may be sent before one is let in"));
+  }
   AB_RETURN_IF_ERROR(Positive("join_timeout", config.join_timeout));
   AB_RETURN_IF_ERROR(Positive("hello_timeout", config.hello_timeout));
   AB_RETURN_IF_ERROR(Positive("lost_timeout", config.lost_timeout));

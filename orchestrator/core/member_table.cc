@@ -183,7 +183,7 @@ Member* MemberTable::OfConnection(ConnectionId connection) {
 }
 
 Member* MemberTable::Named(absl::string_view agent) {
-  const auto found = members_.find(std::string(agent));
+  const auto found = members_.find(agent);
   return found == members_.end() ? nullptr : &found->second;
 }
 

@@ -2,11 +2,12 @@
 #define ORCHESTRATOR_CORE_MEMBER_TABLE_H_
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "orchestrator/core/config_difference.h"
@@ -96,9 +97,9 @@ class MemberTable {
   // `lost`: its incarnation may not come back.
   void Remove(const std::string& agent, bool lost);
 
-  // By name.
-  absl::btree_map<std::string, Member>& members() { return members_; }
-  const absl::btree_map<std::string, Member>& members() const { return members_; }
+  // By name. A member stays where it is until it is removed.
+  std::map<std::string, Member, std::less<>>& members() { return members_; }
+  const std::map<std::string, Member, std::less<>>& members() const { return members_; }
 
   // Of the run's first member; every other had to have the same. Null without members.
   const SharedConfig* config() const { return members_.empty() ? nullptr : &config_; }
@@ -115,7 +116,7 @@ class MemberTable {
   const std::string run_id_;
   const int64_t max_members_;
   int64_t last_number_ = 0;
-  absl::btree_map<std::string, Member> members_;
+  std::map<std::string, Member, std::less<>> members_;
   absl::flat_hash_map<ConnectionId, std::string> by_connection_;
   absl::flat_hash_map<std::string, std::string> by_device_;
   // Agents of one node share its rank.
@@ -124,7 +125,7 @@ class MemberTable {
   absl::flat_hash_map<std::string, int64_t> nodes_;
   SharedConfig config_;
   // The incarnation of an agent that was last given up; as many as there may be members.
-  absl::btree_map<std::string, std::string> given_up_;
+  std::map<std::string, std::string> given_up_;
 };
 
 }  // namespace autobatch
