@@ -91,7 +91,10 @@ absl::StatusOr<Found> FindBatch(const ElasticityConfig& config, int64_t most_bat
   bases.insert(multiple);
   // 0 stands for no limit.
   if (least_gpus == 0) least_gpus = 1;
-  if (most_gpus == 0) most_gpus = static_cast<double>(most_batch / smallest);
+  if (most_gpus == 0) {
+    const int64_t full = most_batch / smallest;
+    most_gpus = static_cast<double>(full);
+  }
 
   Found found{.batch = smallest};
   for (const int64_t base : bases) {

@@ -74,9 +74,9 @@ absl::Status CheckRow(const Record& record, const PlanRow& row) {
   const Wide width =
       Wide(wish) * std::llround(request.band_percent.value_or(0) * 1e6) / 100'000'000;
   const bool kept = request.rule == GlobalBatchRule::kLargest
-                        ? row.devices.size() > 0 || row.global_batch <= Wide(row.world_size) *
-                                                                            record.minimum_batch *
-                                                                            request.accumulation
+                        ? !row.devices.empty() || row.global_batch <= Wide(row.world_size) *
+                                                                          record.minimum_batch *
+                                                                          request.accumulation
                         : row.global_batch >= wish - width && row.global_batch <= wish + width;
   if (!kept || row.global_batch > kMaxSamples) return wrong("global_batch", row.global_batch);
   if (row.steps_per_epoch.has_value() != request.dataset_size.has_value() ||
