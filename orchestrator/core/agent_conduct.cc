@@ -258,6 +258,7 @@ void AgentConduct::JoinAnew(absl::string_view reason) {
     actions_.push_back(agent::WithdrawRecord{round_, std::string(reason)});
   }
   keeping_ = Keeping::kNothing;
+  trainable_round_ = 0;
   committed_digest_.clear();
   ++joined_anew_;
   was_member_ = false;
@@ -269,7 +270,7 @@ void AgentConduct::OnNoCoordinator() {
   const std::string cause = last_error_.empty() ? "" : absl::StrCat(": ", last_error_);
   if (config_.once && keeping_ == Keeping::kCommitted) {
     Finish(kExitOk, absl::StrCat("round ", round_, " is committed; the coordinator is gone"));
-  } else if (IsTrainable()) {
+  } else if (!committed_digest_.empty()) {
     Finish(kExitPeerLost,
            absl::StrCat("the coordinator is lost", cause, "; the record of round ",
                         committed_round_, " stands, and no further round will come"));

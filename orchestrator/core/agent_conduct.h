@@ -54,7 +54,7 @@ class AgentConduct {
   void Connect();
   // Gives up the connection and looks for the coordinator again.
   void Reconnect(std::string why);
-  bool IsTrainable() const { return !committed_digest_.empty(); }
+  bool IsTrainable() const { return trainable_round_ != 0; }
   void JoinAnew(absl::string_view reason);
   void AllowForPause();
   void OnNoCoordinator();
@@ -137,7 +137,10 @@ class AgentConduct {
   Keeping keeping_ = Keeping::kNothing;
   // Of this round's record.
   std::string digest_;
-  // Of the record that training may run on, and its round; empty: none.
+  // The round whose record training may run on: from when its commit was asked to be written, since
+  // nobody tells when a program first reads it. 0: none.
+  int64_t trainable_round_ = 0;
+  // Of the record that is known to be committed here, and its round; empty: none.
   std::string committed_digest_;
   int64_t committed_round_ = 0;
 };

@@ -174,6 +174,19 @@ TEST(AgentCoreTest, NextRound_StopsTrainingBeforeItSaysPrepared) {
   EXPECT_TRUE(std::holds_alternative<agent::WritePrepared>(a.actions[1]));
 }
 
+TEST(AgentCoreTest, NextRoundWhileACommitIsWritten_StopsWhatMayHaveStarted) {
+  AgentHarness a;
+  a.BecomeMember();
+  a.Prepare(1);
+  a.Say(Commit{.round = 1, .digest = "round-1"});
+  a.Say(Collect{.round = 2});
+  a.Give(agent::CommittedWritten{1, absl::OkStatus()});
+  a.Give(agent::Probed{.devices = {{.uuid = "GPU-1", .batch = 8}}});
+  a.actions.clear();
+  a.Say(AgentHarness::PrepareOf(2));
+  EXPECT_TRUE(a.Wanted<agent::StopTraining>().has_value());
+}
+
 TEST(AgentCoreTest, RoundWhileItProbes_IsReportedForOnceTheProbeEnds) {
   AgentHarness a;
   a.BecomeMember();

@@ -153,7 +153,8 @@ void AgentConduct::OnMessage(const Prepare& prepare) {
   if (IsTrainable()) {
     // Others may start on the new record as soon as all have prepared it.
     actions_.push_back(
-        agent::StopTraining{absl::StrCat("round ", round_, " follows round ", committed_round_)});
+        agent::StopTraining{absl::StrCat("round ", round_, " follows round ", trainable_round_)});
+    trainable_round_ = 0;
     committed_digest_.clear();
   }
   keeping_ = Keeping::kWriting;
@@ -179,6 +180,7 @@ void AgentConduct::OnMessage(const Commit& commit) {
     Send(Committed{.digest = digest_});
   } else if (keeping_ == Keeping::kPrepared && commit.digest == digest_) {
     keeping_ = Keeping::kConfirming;
+    trainable_round_ = round_;
     actions_.push_back(agent::WriteCommitted{round_, digest_});
   } else if (keeping_ != Keeping::kConfirming) {
     Say(absl::StrCat("refused to commit round ", round_, ": its record was not prepared here"));

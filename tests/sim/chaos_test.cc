@@ -1,0 +1,46 @@
+#include "tests/sim/chaos.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdio>
+
+namespace autobatch::sim {
+namespace {
+
+constexpr uint64_t kFirstSeed = 1;
+constexpr uint64_t kSeeds = 300;
+
+TEST(ChaosTest, Cluster_WhateverHappens_KeepsItsPromises) {
+  int64_t commits = 0;
+  for (uint64_t seed = kFirstSeed; seed < kFirstSeed + kSeeds; ++seed) {
+    const ChaosOutcome outcome = RunChaos(seed);
+    commits += outcome.commits;
+    if (outcome.violations.empty()) continue;
+    ADD_FAILURE() << "seed " << seed << ": " << outcome.violations.front()
+                  << "\nreplay: ./bazelw run //tests/sim:cluster -- --first-seed " << seed
+                  << " --log";
+  }
+  std::printf("seeds %lu to %lu: %lld rounds committed\n", static_cast<unsigned long>(kFirstSeed),
+              static_cast<unsigned long>(kFirstSeed + kSeeds - 1), static_cast<long long>(commits));
+  EXPECT_GT(commits, static_cast<int64_t>(kSeeds));
+}
+
+TEST(ChaosTest, SameSeed_HappensTheSameWay) { EXPECT_EQ(RunChaos(7).log, RunChaos(7).log); }
+
+// A simulation that sees nothing when a protection is missing proves nothing when it is there.
+void ExpectNoticed(Sabotage sabotage) {
+  int noticed = 0;
+  for (uint64_t seed = kFirstSeed; seed < kFirstSeed + 40; ++seed) {
+    noticed += RunChaos(seed, sabotage).violations.empty() ? 0 : 1;
+  }
+  EXPECT_GT(noticed, 0);
+  std::printf("noticed by %d of 40 seeds\n", noticed);
+}
+
+TEST(ChaosTest, WithoutFencing_SeedsFail) { ExpectNoticed(Sabotage::kFencing); }
+TEST(ChaosTest, WithoutTheCommit_SeedsFail) { ExpectNoticed(Sabotage::kCommit); }
+TEST(ChaosTest, WithoutAuthentication_SeedsFail) { ExpectNoticed(Sabotage::kAuthentication); }
+
+}  // namespace
+}  // namespace autobatch::sim

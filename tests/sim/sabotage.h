@@ -1,0 +1,20 @@
+#ifndef TESTS_SIM_SABOTAGE_H_
+#define TESTS_SIM_SABOTAGE_H_
+
+#include <boost/describe.hpp>
+
+namespace autobatch::sim {
+
+// A protection that is taken out, to see that the simulation notices: a test that cannot fail tests
+// nothing.
+enum class Sabotage {
+  kNone,
+  kFencing,         // Messages of earlier rounds pass for messages of the present one.
+  kCommit,          // Agents start on a prepared record without waiting for the commit.
+  kAuthentication,  // The network lets a peer in that does not know the secret.
+};
+BOOST_DESCRIBE_ENUM(Sabotage, kNone, kFencing, kCommit, kAuthentication)
+
+}  // namespace autobatch::sim
+
+#endif  // TESTS_SIM_SABOTAGE_H_
