@@ -18,6 +18,7 @@ std::vector<std::pair<std::string, double*>> Parts(MemoryModel& model) {
       {"context_base", &model.context_base},
       {"context_per_multiprocessor", &model.context_per_multiprocessor},
       {"eager_kernels", &model.eager_kernels},
+      {"eager_context", &model.eager_context},
       {"lazy_since_version", &model.lazy_since_version},
       {"lazy_kernel", &model.lazy_kernel},
       {"cublas_handle", &model.cublas_handle},
@@ -62,7 +63,7 @@ std::string SetPart(MemoryModel& model, std::string_view line) {
 uint64_t MemoryModel::Context(const Card& card, int driver_version) const {
   double bytes = context_base + context_per_multiprocessor * card.multiprocessors;
   if (card.context) bytes = static_cast<double>(*card.context);
-  if (driver_version < lazy_since_version) bytes += eager_kernels;
+  if (driver_version < lazy_since_version) bytes += eager_context + eager_kernels;
   return static_cast<uint64_t>(bytes);
 }
 

@@ -5,7 +5,7 @@
                                                             largest batches, rows like data/timm-amp-rtx3090-*.csv
   ./bazelw run //tests/accuracy -- --models                 our own models against their peers in Python
 
-The exit status says whether the bars hold: 0 they do, 1 they do not, 2 it was used wrongly.
+torchvision, timm and transformers are installed by the first call. The exit status says whether the bars hold: 0 they do, 1 they do not, 2 it was used wrongly.
 """
 
 import argparse
@@ -13,19 +13,10 @@ import json
 import os
 import sys
 
-from tests.accuracy import ladder, points, simulated, workloads
+from tests.accuracy import ladder, packages, points, simulated, workloads
 
 MIB = 1 << 20
 RECORDED = "tests/accuracy/recorded.json"
-NO_FRAMEWORKS = ("torch's companions for Python are not installed: run tools/ci_setup once, then "
-                 "`bazel sync --configure`")
-
-
-def frameworks():
-    """The PYTHONPATH of torch and its companions; '' where tools/ci_setup has not installed them."""
-    path = os.environ.get("AUTOBATCH_TEST_FRAMEWORKS", "")
-    return path if path and all(os.path.isdir(folder) for folder in path.split(os.pathsep)) else ""
-
 
 def _percent(value):
     return "-" if value is None else f"{value:+.1f} %"
@@ -52,7 +43,7 @@ def run_points(path, trainer):
         compared.append(point)
         verdict = "" if point.verdict_is_right or not point.is_cnn else " (WRONG)"
         print(f"{point.year:8} {row['model'][:28]:28} {row['optimizer']:9} {row['batch']:>5} {row['gpu'][:15]:15} "
-              f"{_mib(int(row['nvml_peak_bytes'])):>9} {_mib(point.result.get('reserved')):>9} "
+              f"{_mib(int(row['nvml_peak_bytes'])):>9} {_mib(point.growth):>9} "
               f"{_percent(point.error):>8}  {_ended(point.result)}{verdict}", flush=True)
     figures = points.figures_of(compared)
     words = []
@@ -121,16 +112,18 @@ def main(arguments):
     parser.add_argument("--sample", type=int, metavar="N", help="of the ladder: only N models")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="which ones (default 0)")
     options = parser.parse_args(arguments)
-    if not frameworks():
-        print(f"accuracy: {NO_FRAMEWORKS}", file=sys.stderr)
-        return 2
     # bazel run starts programs elsewhere.
     given = options.points or options.ladder
     path = given and os.path.join(os.environ.get("BUILD_WORKING_DIRECTORY", ""), given)
     if path and not os.path.isfile(path):
         print(f"accuracy: there is no file {path}", file=sys.stderr)
         return 2
-    with simulated.Trainer(frameworks()) as trainer:
+    try:
+        frameworks = packages.installed(packages.PYTHON)
+    except ChildProcessError as error:
+        print(f"accuracy: {error}", file=sys.stderr)
+        return 2
+    with simulated.Trainer(frameworks) as trainer:
         if options.points:
             hold, words = run_points(path, trainer)
         elif options.ladder:

@@ -9,8 +9,6 @@ RUNGS = [512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1]
 # The card and driver of the results: CUDA 11.3 loads every kernel with the context.
 _CARD = "rtx3090:memory=25447170048"
 _DRIVER = "11.3"
-# Momentum is born in the first step; two more settle the peak.
-_STEPS = 3
 
 # Bars: models whose rung is the same, and within one; percent.
 BARS = {"exact": 95.0, "within_one": 100.0}
@@ -46,35 +44,22 @@ def is_channels_last(path):
     return "nhwc" in path.rsplit("/", 1)[-1]
 
 
-def job_of(row, batch, channels_last):
+def job_of(row, channels_last):
     return {
-        "card": _CARD, "driver": _DRIVER, "library": "timm", "model": row["model"], "batch": batch,
+        "card": _CARD, "driver": _DRIVER, "library": "timm", "model": row["model"], "batches": RUNGS,
         "image": int(row["train_img_size"]), "classes": 1000, "million_parameters": float(row["param_count"]),
-        "optimizer": "Nesterov", "amp": True, "benchmark": True, "channels_last": channels_last,
-        "zero_grad": 0, "zeroed_gradients": True, "batch_stays": True, "steps": _STEPS,
+        "channels_last": channels_last,
     }
 
 
 def climb(row, run, channels_last):
-    """Looks for the largest rung that runs, from the measured one: two runs where it is the same."""
-    at = RUNGS.index(int(row["train_batch_size"]))
-    best = None
-    direction = 0
-    while 0 <= at < len(RUNGS):
-        result = run(job_of(row, RUNGS[at], channels_last))
-        if "skipped" in result or "failed" in result:
-            return Model(row, None, result.get("skipped") or result["failed"])
-        ran = "out_of_memory" not in result
-        if ran:
-            best = at
-        step = -1 if ran else 1
-        if direction not in (0, step):
-            break
-        direction = step
-        at += step
-    if best is None:
+    """The largest rung that runs, from the top down in one process, as the benchmark looked for it."""
+    result = run(job_of(row, channels_last))
+    if "skipped" in result or "failed" in result:
+        return Model(row, None, result.get("skipped") or result["failed"])
+    if result["ran"] == 0:
         return Model(row, None, "not even a batch of one runs")
-    return Model(row, best)
+    return Model(row, RUNGS.index(result["ran"]))
 
 
 def figures_of(found):

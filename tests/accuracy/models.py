@@ -30,7 +30,7 @@ def is_transformer(name):
 
 
 @contextlib.contextmanager
-def _without_random_weights():
+def without_random_weights():
     """Random numbers of a model's weights are most of the time it takes to make it, and no memory depends on them."""
     import torch
     with contextlib.ExitStack() as stack:
@@ -80,7 +80,7 @@ def _transformers(name):
 
 def make(job):
     """The job's model, on the CPU and in training mode. LookupError: there is none of that name."""
-    with _without_random_weights():
+    with without_random_weights():
         if job["library"] == "timm":
             model = _timm(job["model"], job["classes"], job["image"])
         elif job["library"] == "torchvision":

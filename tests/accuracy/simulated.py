@@ -1,4 +1,4 @@
-"""Starts programs on simulated cards; training.py among them, which is asked for training steps."""
+"""Starts programs on simulated cards; among them such as take jobs on stdin, training.py for one."""
 
 import json
 import os
@@ -19,11 +19,13 @@ def environment(card=None, driver=None):
 
 
 class Trainer:
-    """The training program, started when it is first asked. Jobs run one after the other."""
+    """A program that takes jobs, started when it is first asked. Jobs run one after the other."""
 
-    def __init__(self, frameworks):
-        """`frameworks`: the PYTHONPATH of torch and its companions."""
+    def __init__(self, frameworks, program="tests.accuracy.training", variables=None):
+        """`frameworks`: the PYTHONPATH of torch and its companions; `variables`: of the environment, beside ours."""
         self._frameworks = frameworks
+        self._program = program
+        self._variables = variables or {}
         self._process = None
 
     def __enter__(self):
@@ -41,18 +43,18 @@ class Trainer:
         # it is, but no kernel has looked.
         yes = "CompareEqFunctor=1;and_kernel_cuda=1"
         own = {"PYTHONPATH": path, "AUTOBATCH_SIM_READ_BACK": yes, "TIMM_FUSED_ATTN": "0", "HF_HUB_OFFLINE": "1",
-               "PYTHONWARNINGS": "ignore"}
+               "PYTHONWARNINGS": "ignore", **self._variables}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.accuracy.training"], text=True, stdin=subprocess.PIPE,
+            [sys.executable, "-m", self._program], text=True, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, env={**environment(), **own})
 
     def run(self, job):
-        """What training.py says of the job."""
+        """What the program says of the job."""
         if self._process is None:
             self._start()
         self._process.stdin.write(json.dumps(job) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError("the training program ended; its last words are above")
+            raise RuntimeError(f"{self._program} ended; its last words are above")
         return json.loads(line)

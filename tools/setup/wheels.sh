@@ -38,6 +38,15 @@ install_wheels() {
   say "installed"
 }
 
+wheels_ready() { # NAME LOCK
+  [[ -d $(wheels_folder "$1" "$2") ]]
+}
+
+# install_wheels_once NAME LOCK PEAK_MB WHAT: what another one installed while this one waited is not installed again.
+install_wheels_once() {
+  wheels_ready "$1" "$2" || install_wheels "$@"
+}
+
 # fetch_wheels LOCK FOLDER: one call of pip for each wheel, since an interrupted call keeps nothing. A
 # wheel has its name in FOLDER only once it is whole.
 fetch_wheels() {
