@@ -61,7 +61,7 @@ class Point:
         if "reserved" not in self.result:
             return None
         in_baseline = self.is_cnn and _MODEL_IS_IN_THE_BASELINE[self.year]
-        return self.result["reserved"] - (self.result["model"] if in_baseline else 0)
+        return self.result["reserved"] - (self.result.get("model", 0) if in_baseline else 0)
 
 
 def read(path):

@@ -36,6 +36,13 @@ class PointsTest(unittest.TestCase):
         self.assertAlmostEqual(point({"reserved": 1100}).error, 10)
         self.assertAlmostEqual(point({"reserved": 900}).error, -10)
 
+    def test_growth_of_2025_counts_from_a_baseline_that_has_the_model(self):
+        result = {"reserved": 1100, "model": 100}
+        self.assertEqual(point(result).growth, 1000)
+        self.assertEqual(point(result, campaign="2024-11 anova").growth, 1100)
+        self.assertEqual(point(result, model="T5-small").growth, 1100)
+        self.assertIsNone(point({"failed": "RuntimeError"}).growth)
+
     def test_run_out_of_memory_is_a_verdict_and_no_error(self):
         real = point({"reserved": 1100, "out_of_memory": True}, real_oom="true")
         self.assertTrue(real.verdict_is_right)
