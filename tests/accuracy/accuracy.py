@@ -5,7 +5,8 @@
                                                             largest batches, rows like data/timm-amp-rtx3090-*.csv
   ./bazelw run //tests/accuracy -- --models                 our own models against their peers in Python
 
-torchvision, timm and transformers are installed by the first call. The exit status says whether the bars hold: 0 they do, 1 they do not, 2 it was used wrongly.
+The first call installs torchvision, timm and transformers. The exit status says whether the bars hold: 0 they do, 1 they do
+not, 2 it was used wrongly.
 """
 
 import argparse

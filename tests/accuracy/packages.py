@@ -13,7 +13,7 @@ def installed(*locks):
     """
     # Set by `bazel run`, where tools/setup stands.
     workspace = os.environ["BUILD_WORKSPACE_DIRECTORY"]
-    done = subprocess.run([os.path.join(workspace, "tools/setup/python_path"), *locks], stdout=subprocess.PIPE,
+    done = subprocess.run([os.path.join(workspace, "tools/setup/python_path.sh"), *locks], stdout=subprocess.PIPE,
                           text=True, check=False)
     if done.returncode != 0:
         raise ChildProcessError("the Python packages are not there")

@@ -2,7 +2,7 @@
 # Prints the PYTHONPATH of torch, which ./bazelw installs, and of the packages that locks pin: what is not there of
 # these is installed first.
 #
-#   tools/setup/python_path NAME=LOCK…     the first named is found first
+#   tools/setup/python_path.sh NAME=LOCK…     the first named is found first
 #
 # Each lock has a folder of its own in the per-user cache, called after NAME and the lock's content.
 set -euo pipefail
