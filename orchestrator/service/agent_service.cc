@@ -112,6 +112,7 @@ void AgentService::Work() {
     }
   }
   working_ = false;
+  CheckLease();
   wake_.Arm(outcome_.has_value() ? std::nullopt : core_.NextWake());
 }
 
@@ -240,6 +241,7 @@ void AgentService::Do(agent::WithdrawRecord& withdraw) {
 void AgentService::ForgetRecord() {
   ++generation_;
   committed_.reset();
+  startable_ = false;
 }
 
 void AgentService::KeepRecord(const std::string& text) {
@@ -249,8 +251,17 @@ void AgentService::KeepRecord(const std::string& text) {
     return;
   }
   committed_ = *std::move(record);
+  announced_ = false;
+}
+
+// Those who wait are answered as soon as there is a record that may be started on: after a commit,
+// and when the coordinator is heard of again.
+void AgentService::CheckLease() {
+  if (startable_ || !committed_.has_value() || !core_.MayStart(parts_.timers.Now())) return;
+  startable_ = true;
   if (workers_ != nullptr) workers_->RecordChanged();
-  if (options_.hooks.committed) options_.hooks.committed(*committed_);
+  if (!announced_ && options_.hooks.committed) options_.hooks.committed(*committed_);
+  announced_ = true;
 }
 
 void AgentService::Do(agent::StopTraining& stop) {
@@ -273,11 +284,12 @@ void AgentService::Do(agent::Finished& finished) {
   changed_.expires_at(SteadyTime::min());
 }
 
-std::optional<WorkerReply> AgentService::AnswerTo(const WorkerRequest& request) const {
+std::optional<WorkerReply> AgentService::AnswerTo(const WorkerRequest& request) {
   if (const absl::Status valid = ValidateRequest(request); !valid.ok()) {
     return Refusal(WorkerVerdict::kBadRequest, valid);
   }
-  if (!committed_.has_value()) return std::nullopt;
+  startable_ = committed_.has_value() && core_.MayStart(parts_.timers.Now());
+  if (!startable_) return std::nullopt;
   std::vector<std::string> devices;
   for (const AnnouncedDevice& device : options_.config.hello.devices) {
     devices.push_back(device.uuid);

@@ -39,7 +39,7 @@ namespace autobatch {
 // Who is told what happens. Called on the agent's thread; any may be empty.
 struct AgentHooks {
   std::function<void(absl::string_view)> say;
-  // A record was committed: training may start on what stands in the record file.
+  // A record was committed, and training may start on what stands in the record file.
   std::function<void(const Record&)> committed;
   // What trains on an earlier record must be ended; `done` says that it has, on the agent's thread.
   // Empty: nobody trains under this process.
@@ -126,7 +126,8 @@ class AgentService {
   void Say(absl::string_view text) const;
   void ForgetRecord();
   void KeepRecord(const std::string& text);
-  std::optional<WorkerReply> AnswerTo(const WorkerRequest& request) const;
+  void CheckLease();
+  std::optional<WorkerReply> AnswerTo(const WorkerRequest& request);
   boost::asio::awaitable<void> ConnectAfter(int64_t attempt, absl::Duration delay);
   boost::asio::awaitable<void> ReadAll(std::shared_ptr<Link> link);
   boost::asio::awaitable<void> Finish(std::shared_ptr<Link> link);
@@ -150,6 +151,10 @@ class AgentService {
   // Counts the records that came and went: what was written for an earlier one is void.
   int64_t generation_ = 0;
   std::optional<Record> committed_;
+  // Whether it could be started on when that was last asked (AgentCore::MayStart), and whether the
+  // hook was told.
+  bool startable_ = false;
+  bool announced_ = false;
 
   std::deque<AgentEvent> events_;
   std::deque<AgentAction> actions_;
