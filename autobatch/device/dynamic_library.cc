@@ -21,6 +21,8 @@ DynamicLibrary DynamicLibrary::OfProcess() {
 
 void* DynamicLibrary::Address(const char* symbol) const { return dlsym(handle_.get(), symbol); }
 
-void DynamicLibrary::Close::operator()(void* handle) const { dlclose(handle); }
+void DynamicLibrary::Close::operator()(void* handle) const {
+  if (!stay) dlclose(handle);
+}
 
 }  // namespace autobatch

@@ -25,15 +25,16 @@ class DynamicLibrary {
     function = reinterpret_cast<Function*>(Address(symbol));
   }
 
-  // Never closes it, and lets go of it: what was found stays valid. For libraries whose own threads
-  // may run until the process ends.
-  void StayLoaded() && { static_cast<void>(handle_.release()); }
+  // Never closes it: what was found stays valid when the object goes. For libraries whose own
+  // threads may run until the process ends.
+  void StayLoaded() { handle_.get_deleter().stay = true; }
 
  private:
   struct Close {
     void operator()(void* handle) const;
+    bool stay;
   };
-  explicit DynamicLibrary(void* handle) : handle_(handle) {}
+  explicit DynamicLibrary(void* handle) : handle_(handle, Close{.stay = false}) {}
   void* Address(const char* symbol) const;
 
   std::unique_ptr<void, Close> handle_;

@@ -32,7 +32,7 @@ class CudaLibrary final : public CudaApi {
     library.Find("cuStreamCreate", stream_);
     library.Find("cuStreamQuery", query_);
     // Contexts are not taken down but with the process.
-    std::move(library).StayLoaded();
+    library.StayLoaded();
   }
 
   DriverResult PrimaryContextRetain(CudaContext** context, DriverDevice device) override {

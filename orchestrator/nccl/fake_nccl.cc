@@ -10,13 +10,13 @@ namespace autobatch {
 
 DriverResult FakeCuda::PrimaryContextRetain(CudaContext** context, DriverDevice device) {
   const auto index = static_cast<size_t>(device);
-  *context = reinterpret_cast<CudaContext*>(index + 1);
+  *context = HandleOf<CudaContext>(index);
   return devices[index].context;
 }
 
 DriverResult FakeCuda::ContextSetCurrent(CudaContext* context) {
   if (context == nullptr) return kDriverInvalidDevice;
-  current = reinterpret_cast<uintptr_t>(context) - 1;
+  current = IndexOf(context);
   return kDriverSuccess;
 }
 
@@ -48,12 +48,12 @@ DriverResult FakeCuda::CopyToHost(void* to, uint64_t from, size_t bytes) {
 }
 
 DriverResult FakeCuda::StreamCreate(CudaStream** stream) {
-  *stream = reinterpret_cast<CudaStream*>(current + 1);
+  *stream = HandleOf<CudaStream>(current);
   return kDriverSuccess;
 }
 
 DriverResult FakeCuda::StreamQuery(CudaStream* stream) {
-  Device& device = devices[reinterpret_cast<uintptr_t>(stream) - 1];
+  Device& device = devices[IndexOf(stream)];
   if (device.looks_until_done != 0) {
     --device.looks_until_done;
     return kDriverNotReady;

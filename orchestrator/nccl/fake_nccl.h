@@ -27,7 +27,7 @@ class FakeCuda final : public CudaApi {
     int looks_until_done = 2;
   };
 
-  explicit FakeCuda(size_t count) : devices(count) {}
+  explicit FakeCuda(size_t count) : devices(count), handles_(count) {}
 
   std::vector<Device> devices;
   // By address; what was never written reads as zeros.
@@ -45,6 +45,17 @@ class FakeCuda final : public CudaApi {
   DriverResult StreamQuery(CudaStream* stream) override;
 
  private:
+  // A handle of the device of that index: an address in `handles_`.
+  template <typename Handle>
+  Handle* HandleOf(size_t index) {
+    return reinterpret_cast<Handle*>(&handles_[index]);
+  }
+  template <typename Handle>
+  size_t IndexOf(Handle* handle) const {
+    return static_cast<size_t>(reinterpret_cast<const char*>(handle) - handles_.data());
+  }
+
+  std::vector<char> handles_;
   uint64_t next_address_ = 0x1000;
 };
 

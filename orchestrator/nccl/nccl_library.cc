@@ -60,7 +60,7 @@ class NcclLibrary final : public NcclApi {
     // Only of use to people; absent before 2.13.
     library.Find("ncclGetLastError", last_error_);
     // Whoever makes an id leaves a thread of NCCL's behind.
-    std::move(library).StayLoaded();
+    library.StayLoaded();
   }
 
   // Functions that it should have.
@@ -153,7 +153,7 @@ absl::StatusOr<std::string> UsableNcclVersion(NcclApi& nccl) {
   }
   const int major = code < 10000 ? code / 1000 : code / 10000;
   const int minor = code < 10000 ? code / 100 % 10 : code / 100 % 100;
-  const std::string version = absl::StrCat(major, ".", minor, ".", code % 100);
+  std::string version = absl::StrCat(major, ".", minor, ".", code % 100);
   if (code < kFirstUsable) {
     return absl::FailedPreconditionError(
         absl::StrCat("version ", version,
