@@ -42,7 +42,7 @@ class CoordinatorCore {
  public:
   // `restored` is the state that a former coordinator of this run left, if there was one: it goes
   // on from there, and the members of a committed record have `lost_after` heartbeats to come back
-  // before they count as lost. `config` is valid and of the same run.
+  // before they count as lost. Both are valid (ValidateConfig, ValidateState).
   CoordinatorCore(CoordinatorConfig config, std::optional<CoordinatorState> restored,
                   RecordMaker make_record, SteadyTime now);
   ~CoordinatorCore();

@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
 namespace autobatch {
 
 inline constexpr char kCoordinatorStateSchema[] = "autobatch.coordinator_state.v1";
@@ -34,6 +37,10 @@ struct CoordinatorState {
 BOOST_DESCRIBE_STRUCT(CoordinatorState, (),
                       (schema, run_id, round, prepared_digest, committed_round, committed_digest,
                        members))
+
+// Whether a state that was read is one that a coordinator of this run wrote. InvalidArgument names
+// the field, FailedPrecondition the other run.
+absl::Status ValidateState(const CoordinatorState& state, absl::string_view run_id);
 
 }  // namespace autobatch
 

@@ -28,7 +28,7 @@ absl::StatusOr<AgreedRecord> MakeAgreedRecord(const RecordOptions& options,
   }
   const int64_t replica = options.request.model_parallel_size;
   if (processes % replica != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("a replica of the model takes ", replica,
+    return absl::FailedPreconditionError(absl::StrCat("a replica of the model takes ", replica,
                                                    " processes, and ", processes,
                                                    " ranks of this round are no multiple of it"));
   }

@@ -21,7 +21,7 @@ struct RecordOptions {
 };
 
 // Plans with orchestrator/plan. The world is one rank for each rank of the members, divided by the
-// request's processes a replica; InvalidArgument if they do not divide it.
+// request's processes a replica; FailedPrecondition if they do not divide it.
 RecordMaker MakeRecordMaker(RecordOptions options);
 
 // ReadRecord(), with that digest.

@@ -1,0 +1,36 @@
+#include "orchestrator/core/coordinator_state.h"
+
+#include "absl/strings/str_cat.h"
+#include "orchestrator/wire/message_rules.h"
+
+namespace autobatch {
+
+absl::Status ValidateState(const CoordinatorState& state, absl::string_view run_id) {
+  const auto wrong = [](absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat("coordinator state: ", what));
+  };
+  if (state.schema != kCoordinatorStateSchema) {
+    return wrong(absl::StrCat("schema '", state.schema, "', not ", kCoordinatorStateSchema));
+  }
+  if (state.run_id != run_id) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("coordinator state: of run '", state.run_id, "', not ", run_id));
+  }
+  if (state.round < 0 || state.round >= kMaxRound) {
+    return wrong(absl::StrCat("round ", state.round));
+  }
+  if (state.committed_round < 0 || state.committed_round > state.round) {
+    return wrong(absl::StrCat("committed_round ", state.committed_round, " of round ",
+                              state.round));
+  }
+  if ((state.committed_round > 0) != !state.committed_digest.empty() ||
+      (state.committed_round > 0) != !state.members.empty()) {
+    return wrong("committed_round, committed_digest and members are there together or not at all");
+  }
+  for (const StateMember& member : state.members) {
+    if (member.agent.empty() || member.incarnation.empty()) return wrong("a member has no name");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace autobatch
