@@ -20,8 +20,8 @@ absl::Status ValidateState(const CoordinatorState& state, absl::string_view run_
     return wrong(absl::StrCat("round ", state.round));
   }
   if (state.committed_round < 0 || state.committed_round > state.round) {
-    return wrong(absl::StrCat("committed_round ", state.committed_round, " of round ",
-                              state.round));
+    return wrong(
+        absl::StrCat("committed_round ", state.committed_round, " of round ", state.round));
   }
   if ((state.committed_round > 0) != !state.committed_digest.empty() ||
       (state.committed_round > 0) != !state.members.empty()) {

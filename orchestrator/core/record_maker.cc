@@ -28,9 +28,9 @@ absl::StatusOr<AgreedRecord> MakeAgreedRecord(const RecordOptions& options,
   }
   const int64_t replica = options.request.model_parallel_size;
   if (processes % replica != 0) {
-    return absl::FailedPreconditionError(absl::StrCat("a replica of the model takes ", replica,
-                                                   " processes, and ", processes,
-                                                   " ranks of this round are no multiple of it"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("a replica of the model takes ", replica, " processes, and ", processes,
+                     " ranks of this round are no multiple of it"));
   }
   Record record;
   record.run_id = facts.run_id;

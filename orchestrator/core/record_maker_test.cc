@@ -34,7 +34,8 @@ RoundFacts Facts() {
                            .devices = {{.uuid = "GPU-a-0", .batch = 64},
                                        {.uuid = "GPU-a-1", .batch = 48},
                                        {.uuid = "GPU-a-2", .batch = 48}}});
-  facts.members.push_back({.agent = "b", .ranks = 1, .devices = {{.uuid = "GPU-b-0", .batch = 32}}});
+  facts.members.push_back(
+      {.agent = "b", .ranks = 1, .devices = {{.uuid = "GPU-b-0", .batch = 32}}});
   return facts;
 }
 
