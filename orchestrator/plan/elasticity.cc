@@ -98,7 +98,7 @@ absl::StatusOr<Found> FindBatch(const ElasticityConfig& config, int64_t most_bat
 
   Found found{.batch = smallest};
   for (const int64_t base : bases) {
-    const int64_t batch = base >= most_batch ? base : HighlyCompositeUpTo(most_batch / base) * base;
+    const int64_t batch = base > most_batch ? base : HighlyCompositeUpTo(most_batch / base) * base;
     std::set<int64_t> valid;
     for (const int64_t size : sizes) {
       if (batch % size != 0) continue;

@@ -78,6 +78,22 @@ TEST(Elasticity, WorldThatIsNoNumberOfNodes_GetsItsOwnBatch) {
   EXPECT_EQ(answer->micro_batch, 17);
 }
 
+TEST(Elasticity, MaximumBelowOneNode_IsNoMaximum) {
+  const std::string keys = absl::StrCat(kSizes, R"(, "num_gpus_per_node": 8, "max_gpus": 4)");
+  const absl::StatusOr<ElasticBatch> answer = Compute(keys, 8);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->global_batch, 1920);
+  EXPECT_EQ(answer->valid_gpus.back(), 960);
+}
+
+TEST(Elasticity, OfTwoBatchesAsGood_ThePreferredOneIsTaken) {
+  const std::string keys = R"("max_train_batch_size": 159, "micro_batch_sizes": [8, 13],
+      "version": 0.1, "max_gpus": 8, "prefer_larger_batch": )";
+  EXPECT_EQ(Compute(keys + "true")->global_batch, 156);
+  EXPECT_EQ(Compute(keys + "false")->global_batch, 96);
+  EXPECT_EQ(Compute(keys + "0")->global_batch, 96);
+}
+
 TEST(Elasticity, AnswerThatNoJobCanStartWith_IsAnError) {
   const auto error = [](const std::string& keys, int64_t world_size = 0, bool micro = false) {
     return std::string(Compute(keys, world_size, micro).status().message());

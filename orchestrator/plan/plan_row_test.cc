@@ -90,6 +90,7 @@ TEST(PlanRow, WhatNoPlanMakes_IsNamed) {
       {[](PlanRow& row) { row.groups.clear(); }, "another number of ranks"},
       {[](PlanRow& row) { row.devices = {"a", "b"}; }, "one device for each rank"},
       {[](PlanRow& row) { row.devices = {"a", "b", "a"}; }, "one device for each rank"},
+      {[](PlanRow& row) { row.devices = {"a", "b", "c", "a"}; }, "one device for each rank"},
       {[](PlanRow& row) { row.devices = {"a", "b", ""}; }, "one device for each rank"},
       {[](PlanRow& row) { row.steps_per_epoch = 3; }, "3 steps per epoch, the last of 0"},
       {[](PlanRow& row) {

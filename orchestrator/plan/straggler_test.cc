@@ -110,6 +110,27 @@ TEST(Straggler, Failure_IsToldBeforeAnythingElse) {
   EXPECT_EQ(Find(nodes).reason, "it has no safe batch");
 }
 
+TEST(Straggler, OfSeveral_TheOneWithTheBestReasonIsNamed) {
+  std::vector<NodeOutcomes> nodes = TwoNodes();
+  nodes[0].devices[0].name = "NVIDIA A10";
+  nodes[0].devices[0].total_bytes = 24 * kGiB;
+  nodes[0].devices[0].batch = 20;
+  nodes[1].devices[0].batch = 20;
+  nodes[1].devices[0].others = {{.pid = 7, .bytes = 50 * kGiB, .name = "python"}};
+  EXPECT_EQ(Find(nodes).cause, StragglerCause::kOtherProcesses);
+  EXPECT_EQ(Find(nodes).node, "node-b");
+  EXPECT_EQ(Find(nodes).devices_at_minimum, 2);
+}
+
+TEST(Straggler, EqualDevice_IsTheBestComparison) {
+  std::vector<NodeOutcomes> nodes = TwoNodes();
+  nodes[0].devices[0].name = "NVIDIA H100";
+  nodes[0].devices[0].batch = 90;
+  nodes[1].devices[1].batch = 24;
+  nodes[1].devices[1].others = {{.pid = 7, .bytes = 9 * kGiB, .name = "python"}};
+  EXPECT_THAT(Find(nodes).reason, HasSubstr("node-a cuda:1 (NVIDIA A100) takes 77"));
+}
+
 TEST(Straggler, SearchThatWasCutShort_IsAFailure) {
   std::vector<NodeOutcomes> nodes = TwoNodes();
   nodes[0].devices[1].batch = 16;
