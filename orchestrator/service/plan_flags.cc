@@ -17,7 +17,7 @@ po::options_description PlanOptions() {
       "largest: micro-steps of each optimizer step (default: 1); the other rules find their own")(
       "shares", TextOption("S"),
       "same: every device takes the minimum; device: each its own batch (default: same)")(
-      "min-ranks", TextOption("N"), "smallest world that gets a row (default: 1)")(
+      "min-ranks", TextOption("N"), "smallest world that gets a row (default: the present one)")(
       "max-ranks", TextOption("N"), "largest world that gets a row (default: the present one)")(
       "model-parallel", TextOption("N"),
       "processes that hold one replica of the model: they share its samples (default: 1)")(
