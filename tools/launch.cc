@@ -186,7 +186,7 @@ int RunWorld(const LaunchLine& line, const Environment& environment, const char*
 int Main(int argc, char** argv) {
   const Environment environment = EnvironmentFrom(environ);
   const absl::StatusOr<LaunchLine> line =
-      ParseLaunchLine(std::vector<std::string>(argv + 1, argv + argc), environment, "");
+      ParseLaunchLine(std::vector<std::string>(argv + 1, argv + argc), environment);
   if (!line.ok()) return Complain(line.status(), kExitUsage);
   if (!line->print_and_exit.empty()) {
     const absl::Status written = WriteAll(STDOUT_FILENO, line->print_and_exit, "stdout");

@@ -12,9 +12,11 @@
 #include "autobatch/base/nearest.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/base/version.h"
+#include "autobatch/probe/flag_reader.h"
 #include "autobatch/types/enum_names.h"
 #include "orchestrator/dialect/run_id.h"
 #include "orchestrator/launch/launch_options.h"
+#include "orchestrator/launch/split_words.h"
 #include "orchestrator/launch/training_values.h"
 
 namespace autobatch {
@@ -121,13 +123,33 @@ absl::Status ReadStart(const po::variables_map& values, LaunchLine& line) {
         "--worker asks this node's agent: give --socket PATH (the agent's --socket, or "
         "$AUTOBATCH_SOCKET), or --record FILE");
   }
-  if (!line.worker && !line.socket.empty()) {
-    return absl::InvalidArgumentError(
-        "--socket is for --worker, which asks for one rank's share; a command that starts all "
-        "ranks "
-        "takes --record FILE, where the agent has left the record");
-  }
   return absl::OkStatus();
+}
+
+absl::Status ReadHost(const po::variables_map& values, LaunchLine& line) {
+  AB_RETURN_IF_ERROR(ReadNumber(values, "min-nodes", 1, line.min_nodes));
+  AB_RETURN_IF_ERROR(ReadNumber(values, "max-nodes", 1, line.max_nodes));
+  if (line.min_nodes.value_or(1) > line.max_nodes.value_or(line.min_nodes.value_or(1))) {
+    return Contradict("--min-nodes", "--max-nodes", "the minimum is above the maximum");
+  }
+  line.coordinator = TextOf(values, "coordinator");
+  AB_ASSIGN_OR_RETURN(line.probe_command, SplitWords(TextOf(values, "probe")));
+  return absl::OkStatus();
+}
+
+// Options that only a program that agrees can follow.
+absl::Status CheckNothingHosted(const po::variables_map& values, const LaunchLine& line) {
+  if (AgreesHere(line)) return absl::OkStatus();
+  std::string given;
+  for (const char* name : {"min-nodes", "max-nodes", "coordinator", "probe"}) {
+    if (values.count(name) > 0) given = absl::StrCat("--", name);
+  }
+  for (const auto* arguments : {&line.coordinator_arguments, &line.agent_arguments}) {
+    if (!arguments->empty()) given = arguments->front();
+  }
+  if (given.empty()) return absl::OkStatus();
+  return Contradict(given, line.worker ? "--worker" : "--record",
+                    "nothing is agreed here, the record is there already");
 }
 
 absl::Status ReadOutput(const po::variables_map& values, LaunchLine& line) {
@@ -159,44 +181,25 @@ absl::Status ReadOutput(const po::variables_map& values, LaunchLine& line) {
   return CheckTrainingPlaceholders(line.command);
 }
 
-absl::Status UnknownArgument(const std::string& argument) {
-  if (!absl::StartsWith(argument, "-")) {
-    return absl::InvalidArgumentError(absl::StrCat("'", absl::CEscape(argument),
-                                                   "' stands without its option; the command to "
-                                                   "start follows '--'"));
-  }
-  std::vector<std::string> valid;
-  const po::options_description all = LaunchOptions();
-  for (const auto& option : all.options()) valid.push_back(absl::StrCat("--", option->long_name()));
-  const std::string name = argument.substr(0, argument.find('='));
-  const std::string nearest = Nearest(name, valid);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown option '", absl::CEscape(name), "'",
-      nearest.empty() ? "; see --help" : absl::StrCat("; did you mean '", nearest, "'?")));
-}
-
-// What is not ours is the hosted agent's.
+// Parses all options, and hands out those that are the coordinator's and the agent's.
 absl::StatusOr<po::variables_map> ParseOptions(std::span<const std::string> arguments,
-                                               std::vector<std::string>& others) {
-  po::variables_map values;
-  const po::options_description all = LaunchOptions();
-  try {
-    const auto parsed =
-        po::command_line_parser(std::vector<std::string>(arguments.begin(), arguments.end()))
-            .options(all)
-            .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
-            .allow_unregistered()
-            .run();
-    for (const auto& option : parsed.options) {
-      if (option.unregistered || option.string_key.empty()) continue;
-      if (option.value.size() == 1 && option.value[0].empty()) {
-        return absl::InvalidArgumentError(absl::StrCat("--", option.string_key, " is empty"));
-      }
-    }
-    others = po::collect_unrecognized(parsed.options, po::include_positional);
-    po::store(parsed, values);
-  } catch (const po::error& error) {
-    return absl::InvalidArgumentError(absl::StrCat(error.what(), "; see --help"));
+                                               LaunchLine& line) {
+  const po::options_description all = AllLaunchOptions();
+  AB_ASSIGN_OR_RETURN(po::variables_map values,
+                      ParseFlags(all, arguments, "the command to start follows '--'"));
+  const po::options_description own = LaunchOptions();
+  const po::options_description coordinator = HostedCoordinatorOptions();
+  const auto parsed =
+      po::command_line_parser(std::vector<std::string>(arguments.begin(), arguments.end()))
+          .options(all)
+          .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
+          .run();
+  for (const auto& option : parsed.options) {
+    if (own.find_nothrow(option.string_key, false) != nullptr) continue;
+    auto& theirs = coordinator.find_nothrow(option.string_key, false) != nullptr
+                       ? line.coordinator_arguments
+                       : line.agent_arguments;
+    theirs.insert(theirs.end(), option.original_tokens.begin(), option.original_tokens.end());
   }
   return values;
 }
@@ -204,13 +207,12 @@ absl::StatusOr<po::variables_map> ParseOptions(std::span<const std::string> argu
 }  // namespace
 
 absl::StatusOr<LaunchLine> ParseLaunchLine(std::span<const std::string> arguments,
-                                           const Environment& environment,
-                                           const std::string& agent_options) {
+                                           const Environment& environment) {
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   LaunchLine line;
   AB_ASSIGN_OR_RETURN(const po::variables_map values,
-                      ParseOptions({arguments.begin(), dashes}, line.agent_arguments));
-  if (values["help"].as<bool>()) line.print_and_exit = LaunchHelpText(agent_options);
+                      ParseOptions({arguments.begin(), dashes}, line));
+  if (values["help"].as<bool>()) line.print_and_exit = LaunchHelpText();
   if (values["version"].as<bool>()) {
     line.print_and_exit = absl::StrCat("autobatch ", kVersion, "\n");
   }
@@ -218,9 +220,9 @@ absl::StatusOr<LaunchLine> ParseLaunchLine(std::span<const std::string> argument
   if (dashes != arguments.end()) line.command.assign(dashes + 1, arguments.end());
   AB_RETURN_IF_ERROR(ReadSource(values, environment, line));
   AB_RETURN_IF_ERROR(ReadStart(values, line));
+  AB_RETURN_IF_ERROR(ReadHost(values, line));
   AB_RETURN_IF_ERROR(ReadOutput(values, line));
-  const bool hosts = line.socket.empty() && line.record.empty();
-  if (!hosts && !line.agent_arguments.empty()) return UnknownArgument(line.agent_arguments[0]);
+  AB_RETURN_IF_ERROR(CheckNothingHosted(values, line));
   return line;
 }
 

@@ -23,7 +23,8 @@ BOOST_DESCRIBE_ENUM(WorldChange, kKeep, kRestart, kStop)
 
 // Everything that `launch` was asked on its command line.
 struct LaunchLine {
-  // Where the record comes from; both empty: agree here. At most one is set.
+  // Where the record comes from; neither: agree here. Of a worker, `socket` is the agent that it
+  // asks; else it is where the agent hosted here listens (empty: a default).
   std::string socket;
   std::string record;
   // Empty: any run.
@@ -49,7 +50,15 @@ struct LaunchLine {
   // Print this text and exit with 0.
   std::string print_and_exit;
 
-  // For the agent hosted here, unread.
+  // Nodes of the run, for the coordinator that may be hosted here.
+  std::optional<int64_t> min_nodes;
+  std::optional<int64_t> max_nodes;
+  // Where another coordinator is; empty: nobody says.
+  std::string coordinator;
+  // What is probed instead of a built-in workload; empty: that.
+  std::vector<std::string> probe_command;
+  // Options for the coordinator and the agent hosted here, as they were given.
+  std::vector<std::string> coordinator_arguments;
   std::vector<std::string> agent_arguments;
   // Behind "--", as it is.
   std::vector<std::string> command;
@@ -58,10 +67,12 @@ struct LaunchLine {
 // Reads the arguments (without the program's name). Relative paths are resolved where the user
 // stands; $AUTOBATCH_SOCKET, $AUTOBATCH_RECORD and $AUTOBATCH_RUN_ID of `environment` are defaults.
 // InvalidArgument names the option and what would be right, settings that contradict each other
-// included. `agent_options` lists the hosted agent's options for --help.
+// included.
 absl::StatusOr<LaunchLine> ParseLaunchLine(std::span<const std::string> arguments,
-                                           const Environment& environment,
-                                           const std::string& agent_options);
+                                           const Environment& environment);
+
+// Whether coordinator or agent are hosted here.
+inline bool AgreesHere(const LaunchLine& line) { return !line.worker && line.record.empty(); }
 
 }  // namespace autobatch
 

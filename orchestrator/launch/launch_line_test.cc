@@ -15,7 +15,7 @@ using ::testing::IsEmpty;
 
 absl::StatusOr<LaunchLine> Parse(absl::string_view text, const Environment& environment = {}) {
   return ParseLaunchLine(std::vector<std::string>(absl::StrSplit(text, ' ', absl::SkipEmpty())),
-                         environment, "  --device LIST\n");
+                         environment);
 }
 
 LaunchLine Line(absl::string_view text, const Environment& environment = {}) {
@@ -31,14 +31,19 @@ std::string Error(absl::string_view text, const Environment& environment = {}) {
 }
 
 TEST(ParseLaunchLine_CommandOnly, AgreesHere) {
-  const LaunchLine line =
-      Line("--workload gpt2 --device cuda -q -- torchrun t.py --socket x -- --batch {micro_batch}");
+  const LaunchLine line = Line(
+      "--workload gpt2 --rule exact --device cuda -q --global-batch=64 --max-nodes 2 "
+      "--coordinator n1:5 -- torchrun t.py --socket x -- --batch {micro_batch}");
   EXPECT_THAT(line.command,
               ElementsAre("torchrun", "t.py", "--socket", "x", "--", "--batch", "{micro_batch}"));
   EXPECT_EQ(line.socket, "");
   EXPECT_EQ(line.record, "");
   EXPECT_TRUE(line.quiet);
+  EXPECT_TRUE(AgreesHere(line));
   EXPECT_THAT(line.agent_arguments, ElementsAre("--workload", "gpt2", "--device", "cuda"));
+  EXPECT_THAT(line.coordinator_arguments, ElementsAre("--rule", "exact", "--global-batch=64"));
+  EXPECT_EQ(line.max_nodes, 2);
+  EXPECT_EQ(line.coordinator, "n1:5");
 }
 
 TEST(ParseLaunchLine_EveryOption, IsRead) {
@@ -69,6 +74,8 @@ TEST(ParseLaunchLine_Worker, TakesItsSourceFromTheEnvironment) {
   EXPECT_EQ(Line("--worker -- true", {{"AUTOBATCH_RECORD", "/r.json"}}).record, "/r.json");
   // A command that starts all ranks agrees anew, whatever an outer job has exported.
   EXPECT_EQ(Line("-- true", both).socket, "");
+  EXPECT_EQ(Line("--socket /mine -- true", both).socket, "/mine");
+  EXPECT_TRUE(AgreesHere(Line("--socket /mine -- true", both)));
   EXPECT_THAT(Error("--worker -- true"), HasSubstr("give --socket PATH"));
 }
 
@@ -97,11 +104,14 @@ TEST(ParseLaunchLine_WrongValues, SayWhatIsRight) {
       {"--record /r --fallback-batch=0 -- true", "from 1 up"},
       {"--record /r --run-id none -- true", "two jobs that have it would join each other"},
       {"--record /r --socket /s -- true", "--socket and --record contradict"},
-      {"--socket /s -- true", "--socket is for --worker"},
+      {"--record /r --device cpu -- true", "--device and --record contradict"},
+      {"--record /r --rule exact -- true", "--rule and --record contradict"},
+      {"--worker --socket /s --max-nodes 2 -- true", "--max-nodes and --worker contradict"},
+      {"--min-nodes 3 --max-nodes 2 -- true", "the minimum is above the maximum"},
       {"--worker --record /r --world-size 3 -- true", "--worker and --world-size contradict"},
       {"--record /r --secret-file /a --secret-fd 3 -- true", "there is one secret"},
       {"--record /r --allow-simulatd -- true", "did you mean '--allow-simulated'?"},
-      {"--record /r train.py -- true", "'train.py' stands without its option"},
+      {"--record /r train.py -- true", "the command to start follows '--'"},
       {"--record /r -- t {steps}", "{steps} has a value in a probe only"},
       {"--record /r -- t {micro_bach}", "{micro_batch}"},
       {"--record /r --when-world-changes go -- true", "keep"},
@@ -109,13 +119,20 @@ TEST(ParseLaunchLine_WrongValues, SayWhatIsRight) {
   for (const auto& [text, expected] : cases) EXPECT_THAT(Error(text), HasSubstr(expected)) << text;
 }
 
+TEST(ParseLaunchLine_ProbeCommand, IsSplitIntoWords) {
+  const std::vector<std::string> arguments = {"--probe", "python 'my train.py' {batch}", "--",
+                                              "true"};
+  EXPECT_THAT(ParseLaunchLine(arguments, {})->probe_command,
+              ElementsAre("python", "my train.py", "{batch}"));
+}
+
 TEST(ParseLaunchLine_EmptyValue, IsNamed) {
-  const auto line = ParseLaunchLine(std::vector<std::string>{"--record", "", "--", "true"}, {}, "");
+  const auto line = ParseLaunchLine(std::vector<std::string>{"--record", "", "--", "true"}, {});
   EXPECT_THAT(std::string(line.status().message()), HasSubstr("--record is empty"));
 }
 
 TEST(ParseLaunchLine_Help, ListsTheAgentsOptionsToo) {
-  const std::string help = Line("--help --nonsense").print_and_exit;
+  const std::string help = Line("--help").print_and_exit;
   EXPECT_THAT(help, HasSubstr("--fallback-batch"));
   EXPECT_THAT(help, HasSubstr("--device LIST"));
   EXPECT_THAT(help, HasSubstr("AUTOBATCH_MICRO_BATCH"));

@@ -1,7 +1,13 @@
 #include "orchestrator/launch/launch_options.h"
 
+#include <set>
 #include <sstream>
 #include <utility>
+
+#include "autobatch/probe/command_line_options.h"
+#include "autobatch/probe/flag_reader.h"
+#include "orchestrator/service/agent_flags.h"
+#include "orchestrator/service/plan_flags.h"
 
 namespace autobatch {
 namespace {
@@ -10,23 +16,22 @@ namespace po = boost::program_options;
 
 constexpr unsigned kLineLength = 96;
 
-po::typed_value<std::string>* Text(const char* name) {
-  return po::value<std::string>()->value_name(name);
-}
-
 po::options_description SourceOptions() {
   po::options_description group("Where the record comes from (none of these: agree here)",
                                 kLineLength);
-  group.add_options()("socket", Text("PATH"),
-                      "ask this node's agent; with --worker the default is $AUTOBATCH_SOCKET")(
-      "record", Text("FILE"),
+  group.add_options()(
+      "socket", TextOption("PATH"),
+      "with --worker: ask this node's agent (default: $AUTOBATCH_SOCKET); else where "
+      "the agent hosted here listens for workers")(
+      "record", TextOption("FILE"),
       "the committed record in a file, such as one on a shared volume; with --worker the default "
       "is $AUTOBATCH_RECORD")(
-      "run-id", Text("NAME"),
+      "run-id", TextOption("NAME"),
       "which run it has to be (default: $AUTOBATCH_RUN_ID, else the launcher's)")(
-      "secret-file", Text("FILE"), "the run's secret, which seals the record")(
-      "secret-fd", Text("N"), "the same, from an inherited descriptor")(
-      "wait", Text("T"), "for an agent that has no record yet, such as 90s or 10m (default: 10m)");
+      "secret-file", TextOption("FILE"), "the run's secret, which seals the record")(
+      "secret-fd", TextOption("N"), "the same, from an inherited descriptor")(
+      "wait", TextOption("T"),
+      "for an agent that has no record yet, such as 90s or 10m (default: 10m)");
   return group;
 }
 
@@ -34,26 +39,41 @@ po::options_description StartOptions() {
   po::options_description group("What is started", kLineLength);
   group.add_options()("worker", po::bool_switch(),
                       "this is one rank: take its share and become the command")(
-      "world-size", Text("N"),
+      "world-size", TextOption("N"),
       "ranks that the command starts (default: torchrun's own, else the record's)")(
       "allow-simulated", po::bool_switch(), "start on a record of simulated devices")(
-      "fallback-batch", Text("N"),
+      "fallback-batch", TextOption("N"),
       "where there is no agreement, start on this batch, which nothing has run (default: do not)")(
-      "when-world-changes", Text("P"),
+      "when-world-changes", TextOption("P"),
       "a new round while the command runs: keep it, restart it on the new record, or stop it "
       "(default: keep an elastic torchrun, whose workers ask again; else stop)")(
-      "grace", Text("T"),
+      "grace", TextOption("T"),
       "from SIGTERM to SIGKILL for what the command leaves behind (default: "
       "10s)");
   return group;
 }
 
+po::options_description HostOptions() {
+  po::options_description group("Agreeing here: this program is the node's agent", kLineLength);
+  group.add_options()("coordinator", TextOption("HOST[:PORT],…"),
+                      "where it is (default: the launcher's rank 0, else the first host of the "
+                      "job; it is hosted here if that is this node, or the only one)")(
+      "min-nodes", TextOption("N"),
+      "fewer nodes never train (default: the command's or --max-nodes)")(
+      "max-nodes", TextOption("N"),
+      "with so many a round starts at once (default: the command's, else the launcher's)")(
+      "probe", TextOption("COMMAND"),
+      "what one training step is: your program with {batch} and {steps}, quoted as one word "
+      "(default: --workload)");
+  return group;
+}
+
 po::options_description OutputOptions() {
   po::options_description group("Output", kLineLength);
-  group.add_options()("format", Text("F"),
+  group.add_options()("format", TextOption("F"),
                       "instead of a command, write to stdout: json, env (lines for a shell), or "
                       "slurm-task-prolog (export lines and nothing else)")(
-      "publish", Text("DIR"),
+      "publish", TextOption("DIR"),
       "instead of a command, write record.json and launch.json to this folder and end: a "
       "Kubernetes init container")("quiet,q", po::bool_switch(), "no progress on stderr")(
       "verbose", po::bool_switch(), "log what is decided, to stderr")(
@@ -65,17 +85,46 @@ po::options_description OutputOptions() {
 
 po::options_description LaunchOptions() {
   po::options_description all;
-  return std::move(all.add(SourceOptions()).add(StartOptions()).add(OutputOptions()));
+  return std::move(
+      all.add(SourceOptions()).add(StartOptions()).add(HostOptions()).add(OutputOptions()));
 }
 
-std::string LaunchHelpText(const std::string& agent_options) {
+po::options_description HostedCoordinatorOptions() {
+  po::options_description group("The coordinator hosted here", kLineLength);
+  group.add_options()("last-call", TextOption("T"),
+                      "for more nodes, once there are enough (default: 5s)")(
+      "failed-device", TextOption("P"),
+      "a device without a batch: fail or exclude (default: fail)")(
+      "nccl", TextOption("M"),
+      "take the minimum by NCCL too: off, prefer or require (default: off)");
+  po::options_description all;
+  return std::move(all.add(group).add(PlanOptions()));
+}
+
+po::options_description AllLaunchOptions() {
+  po::options_description all = LaunchOptions();
+  all.add(HostedCoordinatorOptions());
+  std::set<std::string> known;
+  for (const auto& option : all.options()) known.insert(option->long_name());
+  po::options_description agent("The agent hosted here", kLineLength);
+  po::options_description theirs = AgentOptions();
+  theirs.add(ProbeOptions());
+  for (const auto& option : theirs.options()) {
+    if (known.count(option->long_name()) == 0) agent.add(option);
+  }
+  return std::move(all.add(agent));
+}
+
+std::string LaunchHelpText() {
   std::ostringstream text;
   text
       << "launch: starts training on the batch that every node has agreed on.\n\n"
          "  launch -- torchrun --nproc-per-node=8 train.py --batch-size {micro_batch}\n"
          "                                     agree (one node needs nothing else), then train\n"
-         "  launch --coordinator n1:29400 --nodes 4 -- torchrun --nnodes=4 ... train.py\n"
+         "  launch --secret-file s --coordinator n1 -- torchrun --nnodes=4 ... train.py\n"
          "                                     the same on each of four nodes\n"
+         "  launch --probe 'python train.py --batch-size {batch} --steps {steps}' -- torchrun ...\n"
+         "                                     a step of your own program is what is probed\n"
          "  torchrun --nnodes=1:4 ... --no-python launch --worker -- python train.py\n"
          "                                     each rank asks its node's agent for its own share;\n"
          "                                     a restart of torchrun gets the new world's row\n"
@@ -83,7 +132,7 @@ std::string LaunchHelpText(const std::string& agent_options) {
          "  mpirun launch --worker -- python train.py\n"
          "  launch --worker --format slurm-task-prolog      in Slurm's TaskProlog\n"
          "  launch --publish /shared                        in an init container of Kubernetes\n"
-      << LaunchOptions()
+      << AllLaunchOptions()
       << "\nPlaceholders of the command: {micro_batch} = {batch}, {accumulation}, {global_batch}; "
          "{{batch}}\nstands for the characters themselves. Variables: AUTOBATCH_MICRO_BATCH, "
          "_ACCUMULATION,\n_GLOBAL_BATCH, _LR_FACTOR, _STEPS_PER_EPOCH, _WORLD_SIZE, _ROUND, "
@@ -91,11 +140,6 @@ std::string LaunchHelpText(const std::string& agent_options) {
          "micro-steps differ).\n\nExit status: the command's own; 128 + n when signal n ended it; "
          "2 wrong usage; 5 the command\ncannot be started; 7 no agreement, or the record is not "
          "valid; 8 the coordinator or the agent\nis gone; 9 not authorised.\n";
-  if (!agent_options.empty()) {
-    text << "\nOptions of the agent that launch hosts where there is neither --socket nor "
-            "--record:\n"
-         << agent_options;
-  }
   return text.str();
 }
 

@@ -6,12 +6,17 @@
 
 namespace autobatch {
 
-// The options of `launch` itself, in the groups in which --help lists them; those of the agent that
-// it may host are not among them.
+// The options of `launch` itself.
 boost::program_options::options_description LaunchOptions();
 
-// What --help prints; `agent_options` lists the agent's own.
-std::string LaunchHelpText(const std::string& agent_options);
+// Those that are handed to the coordinator hosted here, as they are.
+boost::program_options::options_description HostedCoordinatorOptions();
+
+// Every option: these, and those of the agent hosted here, which is handed what is left.
+boost::program_options::options_description AllLaunchOptions();
+
+// What --help prints.
+std::string LaunchHelpText();
 
 }  // namespace autobatch
 
