@@ -18,6 +18,7 @@
 #include "orchestrator/launch/launch_options.h"
 #include "orchestrator/launch/split_words.h"
 #include "orchestrator/launch/training_values.h"
+#include "orchestrator/service/credential_flags.h"
 
 namespace autobatch {
 namespace {
@@ -144,7 +145,8 @@ absl::Status CheckNothingHosted(const po::variables_map& values, const LaunchLin
   for (const char* name : {"min-nodes", "max-nodes", "coordinator", "probe"}) {
     if (values.count(name) > 0) given = absl::StrCat("--", name);
   }
-  for (const auto* arguments : {&line.coordinator_arguments, &line.agent_arguments}) {
+  for (const auto* arguments :
+       {&line.credential_arguments, &line.coordinator_arguments, &line.agent_arguments}) {
     if (!arguments->empty()) given = arguments->front();
   }
   if (given.empty()) return absl::OkStatus();
@@ -189,6 +191,7 @@ absl::StatusOr<po::variables_map> ParseOptions(std::span<const std::string> argu
                       ParseFlags(all, arguments, "the command to start follows '--'"));
   const po::options_description own = LaunchOptions();
   const po::options_description coordinator = HostedCoordinatorOptions();
+  const po::options_description credentials = CredentialOptions();
   const auto parsed =
       po::command_line_parser(std::vector<std::string>(arguments.begin(), arguments.end()))
           .options(all)
@@ -196,9 +199,12 @@ absl::StatusOr<po::variables_map> ParseOptions(std::span<const std::string> argu
           .run();
   for (const auto& option : parsed.options) {
     if (own.find_nothrow(option.string_key, false) != nullptr) continue;
-    auto& theirs = coordinator.find_nothrow(option.string_key, false) != nullptr
-                       ? line.coordinator_arguments
-                       : line.agent_arguments;
+    const auto in = [&option](const po::options_description& options) {
+      return options.find_nothrow(option.string_key, false) != nullptr;
+    };
+    auto& theirs = in(credentials)   ? line.credential_arguments
+                   : in(coordinator) ? line.coordinator_arguments
+                                     : line.agent_arguments;
     theirs.insert(theirs.end(), option.original_tokens.begin(), option.original_tokens.end());
   }
   return values;

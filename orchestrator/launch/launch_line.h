@@ -57,7 +57,9 @@ struct LaunchLine {
   std::string coordinator;
   // What is probed instead of a built-in workload; empty: that.
   std::vector<std::string> probe_command;
-  // Options for the coordinator and the agent hosted here, as they were given.
+  // Options for the coordinator and the agent hosted here, as they were given; certificates are for
+  // both.
+  std::vector<std::string> credential_arguments;
   std::vector<std::string> coordinator_arguments;
   std::vector<std::string> agent_arguments;
   // Behind "--", as it is.

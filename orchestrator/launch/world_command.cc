@@ -47,6 +47,7 @@ absl::StatusOr<WorldCommand> ReadWorldCommand(std::span<const std::string> comma
   if (!torchrun.has_value()) return world;
   world.elastic = torchrun->elastic();
   world.nodes = torchrun->max_nodes;
+  world.min_nodes = torchrun->min_nodes;
   if (world.elastic) {
     const std::vector<std::string> placeholders = WorldDependent(OuterWords(command));
     if (placeholders.empty()) return world;

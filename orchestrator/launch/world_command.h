@@ -24,6 +24,8 @@ struct WorldCommand {
   // `nodes` with `one_a_device`.
   std::optional<int64_t> processes;
   int64_t nodes = 1;
+  // Fewer than `nodes` only where it is elastic.
+  int64_t min_nodes = 1;
   bool one_a_device = false;
 };
 

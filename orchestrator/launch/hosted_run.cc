@@ -1,0 +1,118 @@
+#include "orchestrator/launch/hosted_run.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "autobatch/base/status_macros.h"
+#include "orchestrator/dialect/discovery.h"
+#include "orchestrator/dialect/run_id.h"
+
+namespace autobatch {
+namespace {
+
+struct Nodes {
+  int64_t least = 1;
+  int64_t most = 1;
+};
+
+// The user's word, else the command's, else the launcher's.
+Nodes NodesOf(const LaunchLine& line, const LauncherFacts& launcher, const WorldCommand& world) {
+  Nodes nodes{world.min_nodes, world.nodes};
+  if (world.nodes == 1 && !world.elastic) {
+    nodes.most = launcher.max_nodes.value_or(launcher.node_count.value_or(1));
+    nodes.least = launcher.min_nodes.value_or(nodes.most);
+  }
+  if (line.max_nodes.has_value()) nodes = {*line.max_nodes, *line.max_nodes};
+  if (line.min_nodes.has_value()) {
+    nodes.least = *line.min_nodes;
+    nodes.most = std::max(nodes.most, nodes.least);
+  }
+  return nodes;
+}
+
+// Whether the coordinator is to be hosted here.
+absl::StatusOr<bool> HostsCoordinator(const LaunchLine& line, const LauncherFacts& launcher,
+                                      const Nodes& nodes) {
+  if (!line.coordinator.empty()) return false;
+  AB_ASSIGN_OR_RETURN(const Discovered found,
+                      DiscoverCoordinator({.node_count = nodes.most}, launcher));
+  return found.here;
+}
+
+std::vector<std::string> SecretArguments(const LaunchLine& line, bool own_secret) {
+  if (!line.secret_file.empty()) return {"--secret-file", line.secret_file};
+  if (line.secret_descriptor.has_value()) {
+    return {"--secret-fd", absl::StrCat(*line.secret_descriptor)};
+  }
+  // A stand-in: with a secret of our own nobody reads a descriptor.
+  if (own_secret) return {"--secret-fd", "0"};
+  return {};
+}
+
+void Append(std::vector<std::string>& arguments, const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+}
+
+absl::StatusOr<AgentFlags> Agent(const LaunchLine& line, const LauncherFacts& launcher,
+                                 const std::vector<std::string>& common) {
+  std::vector<std::string> arguments = line.agent_arguments;
+  Append(arguments, common);
+  if (!line.coordinator.empty()) Append(arguments, {"--coordinator", line.coordinator});
+  if (!line.socket.empty()) Append(arguments, {"--socket", line.socket});
+  if (line.world_size.has_value()) {
+    Append(arguments, {"--world-size", absl::StrCat(*line.world_size)});
+  }
+  if (!line.probe_command.empty()) {
+    arguments.emplace_back("--");
+    Append(arguments, line.probe_command);
+  }
+  return ParseAgentFlags(arguments, launcher);
+}
+
+absl::StatusOr<CoordinatorFlags> Coordinator(const LaunchLine& line, const LauncherFacts& launcher,
+                                             const std::vector<std::string>& common,
+                                             const Nodes& nodes, const std::string& folder) {
+  std::vector<std::string> arguments = line.coordinator_arguments;
+  Append(arguments, common);
+  Append(arguments, {"--min-nodes", absl::StrCat(nodes.least), "--max-nodes",
+                     absl::StrCat(nodes.most), "--state-dir", folder + "/coordinator"});
+  // Nobody else is to find it.
+  if (nodes.most == 1) Append(arguments, {"--bind", "127.0.0.1", "--port", "0"});
+  return ParseCoordinatorFlags(arguments, launcher);
+}
+
+}  // namespace
+
+absl::StatusOr<HostedRun> PlanHostedRun(const LaunchLine& line, const LauncherFacts& launcher,
+                                        const WorldCommand& world, absl::string_view unique) {
+  const Nodes nodes = NodesOf(line, launcher, world);
+  const bool single = nodes.most == 1 && line.coordinator.empty();
+  HostedRun run;
+  run.own_secret = single && line.secret_file.empty() && !line.secret_descriptor.has_value() &&
+                   line.credential_arguments.empty();
+  std::string run_id = line.run_id.empty() ? launcher.run_id : line.run_id;
+  if (run_id.empty() && single) run_id = absl::StrCat("local-", unique);
+  AB_ASSIGN_OR_RETURN(run_id, ChooseRunId(run_id, launcher));
+  std::vector<std::string> common = {"--run-id", run_id};
+  Append(common, SecretArguments(line, run.own_secret));
+  Append(common, line.credential_arguments);
+  // An init container is done once everybody has the record.
+  if (!line.publish.empty() || line.format.has_value()) common.emplace_back("--once");
+  if (line.quiet) common.emplace_back("--quiet");
+  AB_ASSIGN_OR_RETURN(run.agent, Agent(line, launcher, common));
+  AB_ASSIGN_OR_RETURN(const bool hosts, HostsCoordinator(line, launcher, nodes));
+  if (hosts) {
+    AB_ASSIGN_OR_RETURN(run.coordinator,
+                        Coordinator(line, launcher, common, nodes, run.agent.state_directory));
+  } else if (!line.coordinator_arguments.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(line.coordinator_arguments.front(),
+                     " is the coordinator's to say, and this program does not host it"));
+  }
+  return run;
+}
+
+}  // namespace autobatch

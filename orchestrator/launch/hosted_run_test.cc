@@ -1,0 +1,119 @@
+#include "orchestrator/launch/hosted_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_split.h"
+
+namespace autobatch {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::vector<std::string> Words(absl::string_view text) {
+  return absl::StrSplit(text, ' ', absl::SkipEmpty());
+}
+
+absl::StatusOr<HostedRun> Plan(absl::string_view text, const LauncherFacts& launcher = {}) {
+  const auto line = ParseLaunchLine(Words(text), {});
+  EXPECT_TRUE(line.ok()) << line.status();
+  const auto world = ReadWorldCommand(line->command, {}, line->world_size, "launch");
+  EXPECT_TRUE(world.ok()) << world.status();
+  return PlanHostedRun(*line, launcher, *world, "abcd");
+}
+
+HostedRun Run(absl::string_view text, const LauncherFacts& launcher = {}) {
+  const auto run = Plan(text, launcher);
+  EXPECT_TRUE(run.ok()) << run.status();
+  return run.value_or(HostedRun());
+}
+
+LauncherFacts Slurm(std::string node) {
+  return {.dialect = Dialect::kSlurm,
+          .node_rank = node == "n1" ? 0 : 1,
+          .node_count = 2,
+          .run_id = "slurm-7",
+          .node_name = node,
+          .nodes = {"n1", "n2"}};
+}
+
+TEST(PlanHostedRun_OneNode, HostsAllAndNeedsNothing) {
+  const HostedRun run =
+      Run("--workload gpt2 --rule exact --global-batch 64 -- torchrun --nproc-per-node=2 t.py");
+  EXPECT_TRUE(run.own_secret);
+  ASSERT_TRUE(run.coordinator.has_value());
+  EXPECT_EQ(run.coordinator->config.run_id, "local-abcd");
+  EXPECT_EQ(run.coordinator->config.max_nodes, 1);
+  EXPECT_EQ(run.coordinator->bind_address, "127.0.0.1");
+  EXPECT_EQ(run.coordinator->ports.first, 0);
+  EXPECT_EQ(run.coordinator->plan.request.global_batch, 64);
+  EXPECT_THAT(run.coordinator->state_directory, StartsWith(run.agent.state_directory));
+  EXPECT_EQ(run.agent.config.hello.run_id, "local-abcd");
+  EXPECT_EQ(run.agent.probe.workload.name, "gpt2");
+  EXPECT_FALSE(run.agent.config.once);
+}
+
+TEST(PlanHostedRun_FirstNodeOfAStep, HostsTheCoordinatorForAll) {
+  const HostedRun run = Run("--secret-file /s -- torchrun --nnodes=2 t.py", Slurm("n1"));
+  EXPECT_FALSE(run.own_secret);
+  ASSERT_TRUE(run.coordinator.has_value());
+  EXPECT_EQ(run.coordinator->config.run_id, "slurm-7");
+  EXPECT_EQ(run.coordinator->config.min_nodes, 2);
+  EXPECT_EQ(run.coordinator->config.max_nodes, 2);
+  EXPECT_EQ(run.coordinator->bind_address, "::");
+  EXPECT_EQ(run.coordinator->credentials.secret_file, "/s");
+}
+
+TEST(PlanHostedRun_OtherNodes, ConnectToTheFirst) {
+  const HostedRun run = Run("--secret-file /s -- torchrun --nnodes=1:2 t.py", Slurm("n2"));
+  EXPECT_FALSE(run.coordinator.has_value());
+  ASSERT_EQ(run.agent.coordinator.size(), 1u);
+  EXPECT_EQ(run.agent.coordinator[0].host, "n1");
+  const HostedRun given = Run("--secret-file /s --coordinator head:5 -- srun t.py", Slurm("n1"));
+  EXPECT_FALSE(given.coordinator.has_value());
+  EXPECT_EQ(given.agent.coordinator[0].ToString(), "head:5");
+}
+
+TEST(PlanHostedRun_NodeCount, IsTheUsersElseTheCommandsElseTheLaunchers) {
+  const auto nodes = [](absl::string_view text, const LauncherFacts& launcher) {
+    const CoordinatorConfig config = Run(text, launcher).coordinator->config;
+    return std::make_pair(config.min_nodes, config.max_nodes);
+  };
+  EXPECT_EQ(nodes("--secret-file /s -- torchrun --nnodes=1:4 t.py", Slurm("n1")),
+            std::make_pair(int64_t{1}, int64_t{4}));
+  EXPECT_EQ(nodes("--secret-file /s -- srun t.py", Slurm("n1")),
+            std::make_pair(int64_t{2}, int64_t{2}));
+  EXPECT_EQ(nodes("--secret-file /s --min-nodes 1 --max-nodes 2 -- srun t.py", Slurm("n1")),
+            std::make_pair(int64_t{1}, int64_t{2}));
+}
+
+TEST(PlanHostedRun_WhatIsMissing, IsSaidAtOnce) {
+  const auto error = [](absl::string_view text, const LauncherFacts& launcher) {
+    return std::string(Plan(text, launcher).status().message());
+  };
+  EXPECT_THAT(error("-- torchrun --nnodes=2 t.py", Slurm("n1")), HasSubstr("--secret-file"));
+  EXPECT_THAT(error("--secret-file /s -- torchrun --nnodes=2 t.py", {}), HasSubstr("--run-id"));
+  EXPECT_THAT(error("--secret-file /s --run-id job -- torchrun --nnodes=2 t.py", {}),
+              HasSubstr("--coordinator HOST:PORT"));
+  EXPECT_THAT(error("--secret-file /s --rule exact --global-batch 8 -- srun t.py", Slurm("n2")),
+              HasSubstr("--rule is the coordinator's to say"));
+}
+
+TEST(PlanHostedRun_InitContainer, EndsWithTheFirstCommit) {
+  const HostedRun run = Run("--publish /shared");
+  EXPECT_TRUE(run.agent.config.once);
+  EXPECT_TRUE(run.coordinator->config.once);
+}
+
+TEST(PlanHostedRun_ProbeOfOnesOwn, IsTheAgentsWorkload) {
+  const auto line = ParseLaunchLine(
+      std::vector<std::string>{"--probe", "python t.py {batch}", "--", "torchrun", "t.py"}, {});
+  const auto run = PlanHostedRun(*line, {}, WorldCommand(), "abcd");
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_THAT(run->agent.probe.workload.command,
+              ::testing::ElementsAre("python", "t.py", "{batch}"));
+}
+
+}  // namespace
+}  // namespace autobatch
