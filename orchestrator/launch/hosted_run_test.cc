@@ -23,7 +23,7 @@ absl::StatusOr<HostedRun> Plan(absl::string_view text, const LauncherFacts& laun
   return PlanHostedRun(*line, launcher, *world, "abcd");
 }
 
-HostedRun Run(absl::string_view text, const LauncherFacts& launcher = {}) {
+HostedRun Planned(absl::string_view text, const LauncherFacts& launcher = {}) {
   const auto run = Plan(text, launcher);
   EXPECT_TRUE(run.ok()) << run.status();
   return run.value_or(HostedRun());
@@ -40,7 +40,7 @@ LauncherFacts Slurm(std::string node) {
 
 TEST(PlanHostedRun_OneNode, HostsAllAndNeedsNothing) {
   const HostedRun run =
-      Run("--workload gpt2 --rule exact --global-batch 64 -- torchrun --nproc-per-node=2 t.py");
+      Planned("--workload gpt2 --rule exact --global-batch 64 -- torchrun --nproc-per-node=2 t.py");
   EXPECT_TRUE(run.own_secret);
   ASSERT_TRUE(run.coordinator.has_value());
   EXPECT_EQ(run.coordinator->config.run_id, "local-abcd");
@@ -55,7 +55,7 @@ TEST(PlanHostedRun_OneNode, HostsAllAndNeedsNothing) {
 }
 
 TEST(PlanHostedRun_FirstNodeOfAStep, HostsTheCoordinatorForAll) {
-  const HostedRun run = Run("--secret-file /s -- torchrun --nnodes=2 t.py", Slurm("n1"));
+  const HostedRun run = Planned("--secret-file /s -- torchrun --nnodes=2 t.py", Slurm("n1"));
   EXPECT_FALSE(run.own_secret);
   ASSERT_TRUE(run.coordinator.has_value());
   EXPECT_EQ(run.coordinator->config.run_id, "slurm-7");
@@ -66,18 +66,19 @@ TEST(PlanHostedRun_FirstNodeOfAStep, HostsTheCoordinatorForAll) {
 }
 
 TEST(PlanHostedRun_OtherNodes, ConnectToTheFirst) {
-  const HostedRun run = Run("--secret-file /s -- torchrun --nnodes=1:2 t.py", Slurm("n2"));
+  const HostedRun run = Planned("--secret-file /s -- torchrun --nnodes=1:2 t.py", Slurm("n2"));
   EXPECT_FALSE(run.coordinator.has_value());
   ASSERT_EQ(run.agent.coordinator.size(), 1u);
   EXPECT_EQ(run.agent.coordinator[0].host, "n1");
-  const HostedRun given = Run("--secret-file /s --coordinator head:5 -- srun t.py", Slurm("n1"));
+  const HostedRun given =
+      Planned("--secret-file /s --coordinator head:5 -- srun t.py", Slurm("n1"));
   EXPECT_FALSE(given.coordinator.has_value());
   EXPECT_EQ(given.agent.coordinator[0].ToString(), "head:5");
 }
 
 TEST(PlanHostedRun_NodeCount, IsTheUsersElseTheCommandsElseTheLaunchers) {
   const auto nodes = [](absl::string_view text, const LauncherFacts& launcher) {
-    const CoordinatorConfig config = Run(text, launcher).coordinator->config;
+    const CoordinatorConfig config = Planned(text, launcher).coordinator->config;
     return std::make_pair(config.min_nodes, config.max_nodes);
   };
   EXPECT_EQ(nodes("--secret-file /s -- torchrun --nnodes=1:4 t.py", Slurm("n1")),
@@ -101,7 +102,7 @@ TEST(PlanHostedRun_WhatIsMissing, IsSaidAtOnce) {
 }
 
 TEST(PlanHostedRun_InitContainer, EndsWithTheFirstCommit) {
-  const HostedRun run = Run("--publish /shared");
+  const HostedRun run = Planned("--publish /shared");
   EXPECT_TRUE(run.agent.config.once);
   EXPECT_TRUE(run.coordinator->config.once);
 }

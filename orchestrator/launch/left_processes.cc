@@ -14,6 +14,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "autobatch/base/clock.h"
 #include "autobatch/base/files.h"
 
@@ -47,21 +49,27 @@ bool ReadChild(pid_t pid, Left& left) {
   return parent == getpid() && state != 'Z';
 }
 
-std::vector<Left> Children() {
+bool HasMark(pid_t pid, const std::string& mark) {
+  const absl::StatusOr<std::string> environment = ReadFile(absl::StrCat("/proc/", pid, "/environ"));
+  if (!environment.ok()) return false;
+  for (const absl::string_view variable : absl::StrSplit(*environment, '\0')) {
+    if (variable == mark) return true;
+  }
+  return false;
+}
+
+std::vector<Left> Children(const std::string& mark) {
   std::vector<Left> children;
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
   if (proc == nullptr) return children;
   while (const dirent* entry = readdir(proc.get())) {
     pid_t pid = 0;
     Left child;
-    if (absl::SimpleAtoi(entry->d_name, &pid) && ReadChild(pid, child)) children.push_back(child);
+    if (absl::SimpleAtoi(entry->d_name, &pid) && ReadChild(pid, child) && HasMark(pid, mark)) {
+      children.push_back(child);
+    }
   }
   return children;
-}
-
-void Reap() {
-  while (waitpid(-1, nullptr, WNOHANG) > 0) {
-  }
 }
 
 // Until one of them has ended, or the deadline.
@@ -81,14 +89,15 @@ void WaitForOne(const std::vector<Left>& children, SteadyTime deadline) {
 }
 
 // Waits until there are none left or the time is up, sending each one `signal` once (0: none).
-std::vector<Left> EndUntil(SteadyTime deadline, int signal) {
-  std::set<pid_t> told;
+std::vector<Left> EndUntil(const std::string& mark, SteadyTime deadline, int signal) {
+  std::set<pid_t> seen;
   while (true) {
-    Reap();
-    std::vector<Left> children = Children();
+    // By number: this process may have other children, for which somebody else waits.
+    for (const pid_t pid : seen) waitpid(pid, nullptr, WNOHANG);
+    std::vector<Left> children = Children(mark);
     if (children.empty() || Clock::Real().Now() >= deadline) return children;
     for (const Left& child : children) {
-      if (signal == 0 || !told.insert(child.pid).second) continue;
+      if (!seen.insert(child.pid).second || signal == 0) continue;
       kill(child.pid, signal);
       kill(child.pid, SIGCONT);  // A stopped process takes its SIGTERM only then.
     }
@@ -98,15 +107,15 @@ std::vector<Left> EndUntil(SteadyTime deadline, int signal) {
 
 }  // namespace
 
-std::vector<std::string> EndLeftProcesses(absl::Duration grace) {
-  const std::vector<Left> left = EndUntil(Add(Clock::Real().Now(), kStraggler), 0);
+std::vector<std::string> EndLeftProcesses(const std::string& mark, absl::Duration grace) {
+  const std::vector<Left> left = EndUntil(mark, Add(Clock::Real().Now(), kStraggler), 0);
   std::vector<std::string> names;
   for (size_t at = 0; at < std::min(left.size(), kMostNames); ++at) {
     names.push_back(absl::StrCat(left[at].name, " (pid ", left[at].pid, ")"));
   }
   if (left.empty()) return names;
-  EndUntil(Add(Clock::Real().Now(), grace), SIGTERM);
-  EndUntil(Add(Clock::Real().Now(), kAfterKill), SIGKILL);
+  EndUntil(mark, Add(Clock::Real().Now(), grace), SIGTERM);
+  EndUntil(mark, Add(Clock::Real().Now(), kAfterKill), SIGKILL);
   return names;
 }
 

@@ -1,12 +1,15 @@
 #include "orchestrator/launch/supervised_child.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +23,10 @@ extern "C" char** environ;
 
 namespace autobatch {
 namespace {
+
+constexpr char kMark[] = "AUTOBATCH_SUPERVISOR";
+// How soon a request to end the command is seen by the thread that waits for it.
+constexpr int kLookAgainMs = 100;
 
 // The strings that execve() takes, made before the fork: after it, in a process that has threads,
 // only what is safe in a signal handler may run.
@@ -39,7 +46,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 }
 
 Prepared Prepare(const ChildCommand& command) {
-  Environment environment = EnvironmentFrom(environ);
+  Environment environment = command.base.has_value() ? *command.base : EnvironmentFrom(environ);
   for (const auto& [name, value] : command.environment) environment[name] = value;
   Prepared prepared;
   for (const auto& [name, value] : environment) {
@@ -113,7 +120,11 @@ void WaitFor(pid_t pid, int options, siginfo_t& info) {
 absl::StatusOr<std::unique_ptr<SupervisedChild>> SupervisedChild::Start(
     const ChildCommand& command) {
   if (command.command.empty()) return absl::InvalidArgumentError("there is no command to start");
-  const Prepared prepared = Prepare(command);
+  static std::atomic<int> started = 0;
+  const std::string mark = absl::StrCat(getpid(), "-", ++started);
+  ChildCommand marked = command;
+  marked.environment.emplace_back(kMark, mark);
+  const Prepared prepared = Prepare(marked);
   std::array<int, 2> failed;
   if (pipe2(failed.data(), O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, "pipe");
   // What outlives its parent comes to us, and not to a init that waits for nobody.
@@ -132,7 +143,9 @@ absl::StatusOr<std::unique_ptr<SupervisedChild>> SupervisedChild::Start(
   setpgid(pid, pid);
   const int error = ReadFailure(failed[0]);
   close(failed[0]);
-  if (error == 0) return std::unique_ptr<SupervisedChild>(new SupervisedChild(pid, terminal));
+  if (error == 0)
+    return std::unique_ptr<SupervisedChild>(
+        new SupervisedChild(pid, terminal, absl::StrCat(kMark, "=", mark)));
   siginfo_t info;
   WaitFor(pid, WEXITED, info);
   if (terminal) GiveTerminal(getpgrp());
@@ -144,10 +157,37 @@ void SupervisedChild::Forward(int signal) {
   if (!reaped_) kill(-pid_, signal);
 }
 
+void SupervisedChild::End(absl::Duration grace) {
+  MutexLock lock(mutex_);
+  if (reaped_) return;
+  kill(-pid_, SIGTERM);
+  kill(-pid_, SIGCONT);  // A stopped process takes its SIGTERM only then.
+  kill_at_ = Add(Clock::Real().Now(), grace);
+}
+
+std::optional<SteadyTime> SupervisedChild::KillTime() {
+  MutexLock lock(mutex_);
+  return kill_at_;
+}
+
+void SupervisedChild::AwaitEnd() {
+  const int descriptor = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+  pollfd ended{descriptor, POLLIN, 0};
+  siginfo_t info = {};
+  // Without reaping: until the lock is held, its number has to stay its own.
+  while (info.si_pid == 0) {
+    // Where there are no such descriptors this is a plain pause.
+    poll(&ended, 1, kLookAgainMs);
+    WaitFor(pid_, WEXITED | WNOWAIT | WNOHANG, info);
+    const std::optional<SteadyTime> kill_at = KillTime();
+    if (kill_at.has_value() && Clock::Real().Now() >= *kill_at) Forward(SIGKILL);
+  }
+  if (descriptor >= 0) close(descriptor);
+}
+
 int SupervisedChild::Wait() {
+  AwaitEnd();
   siginfo_t info;
-  // First without reaping: until the lock is held, its number has to stay its own.
-  WaitFor(pid_, WEXITED | WNOWAIT, info);
   MutexLock lock(mutex_);
   WaitFor(pid_, WEXITED, info);
   reaped_ = true;
@@ -156,7 +196,7 @@ int SupervisedChild::Wait() {
 }
 
 std::vector<std::string> SupervisedChild::EndLeft(absl::Duration grace) {
-  return EndLeftProcesses(grace);
+  return EndLeftProcesses(mark_, grace);
 }
 
 absl::Status ExecCommand(const ChildCommand& command) {

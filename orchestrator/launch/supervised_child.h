@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,15 +13,18 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "autobatch/base/clock.h"
 #include "autobatch/base/mutex.h"
+#include "orchestrator/dialect/environment.h"
 
 namespace autobatch {
 
 struct ChildCommand {
   // The program (a path, or a name in PATH) and its arguments.
   std::vector<std::string> command;
-  // On top of this process's own environment.
+  // Added to, or instead of, those of `base`; without one, of this process's own environment.
   std::vector<std::pair<std::string, std::string>> environment;
+  std::optional<Environment> base;
   // Empty: this process's own.
   std::string working_directory;
 };
@@ -45,23 +49,34 @@ class SupervisedChild {
   // To the command's process group. From any thread; nothing once it has ended.
   void Forward(int signal);
 
+  // SIGTERM to it now, and SIGKILL after the grace, by the thread that waits. From any thread.
+  void End(absl::Duration grace);
+
   // Waits for the command's end: its exit code, or 128 + the signal that ended it.
   int Wait();
 
-  // To be called after Wait(), when this process has no other children: SIGTERM to every descendant
-  // that the command has left behind, and SIGKILL after the grace. Returns their names,
-  // "python (pid 7)", without helpers that end by themselves at once.
+  // To be called after Wait(): SIGTERM to every descendant that the command has left behind, and
+  // SIGKILL after the grace. Returns their names, "python (pid 7)", without helpers that end by
+  // themselves at once. A descendant is known by AUTOBATCH_SUPERVISOR in its environment.
   std::vector<std::string> EndLeft(absl::Duration grace);
 
   pid_t pid() const { return pid_; }
 
  private:
-  SupervisedChild(pid_t pid, bool terminal) : pid_(pid), terminal_(terminal) {}
+  SupervisedChild(pid_t pid, bool terminal, std::string mark)
+      : pid_(pid), terminal_(terminal), mark_(std::move(mark)) {}
+  // Until it has ended; it is not reaped.
+  void AwaitEnd();
+  // When to kill it, if it is to be.
+  std::optional<SteadyTime> KillTime();
 
   const pid_t pid_;
   // It has been given this process's terminal.
   const bool terminal_;
+  // "AUTOBATCH_SUPERVISOR=…", which all of its descendants inherit.
+  const std::string mark_;
   Mutex mutex_;
+  std::optional<SteadyTime> kill_at_ ABSL_GUARDED_BY(mutex_);
   // Its number may belong to another process from then on.
   bool reaped_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -128,6 +128,34 @@ TEST(EndLeft_ProcessesThatIgnoreSigterm, AreKilledAfterTheGrace) {
   EXPECT_EQ(channel.ReadAll(), "");
 }
 
+TEST(EndLeft_OthersChildren, AreNotTouched) {
+  const auto child = Shell("setsid tail -f /dev/null & exit 0");
+  const auto other = Shell("exec tail -f /dev/null");
+  EXPECT_EQ(child->Wait(), 0);
+  EXPECT_THAT(child->EndLeft(absl::Seconds(30)), ElementsAre(StartsWith("tail (pid ")));
+  EXPECT_EQ(kill(other->pid(), 0), 0);
+  other->End(absl::Seconds(30));
+  EXPECT_EQ(other->Wait(), 128 + SIGTERM);
+}
+
+TEST(SupervisedChild_EndOfOneThatIgnoresSigterm, IsSigkillAfterTheGrace) {
+  Channel channel;
+  const auto child = Shell(absl::StrCat("trap '' TERM; echo up >&", channel.writing(),
+                                        "; while :; do tail -f /dev/null; done"));
+  EXPECT_EQ(channel.ReadLine(), "up");
+  child->End(absl::Milliseconds(1));
+  EXPECT_EQ(child->Wait(), 128 + SIGKILL);
+}
+
+TEST(SupervisedChild_BaseEnvironment, ReplacesOurs) {
+  Channel channel;
+  const auto child = Shell(absl::StrCat("echo $A $HOME >&", channel.writing()),
+                           {.environment = {{"A", "2"}},
+                            .base = Environment{{"A", "1"}, {"PATH", "/bin"}, {"HOME", "/h"}}});
+  EXPECT_EQ(child->Wait(), 0);
+  EXPECT_EQ(channel.ReadAll(), "2 /h\n");
+}
+
 TEST(EndLeft_NothingLeft, ReturnsAtOnce) {
   const auto child = Shell("exit 0");
   EXPECT_EQ(child->Wait(), 0);
