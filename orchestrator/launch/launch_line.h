@@ -11,11 +11,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "orchestrator/dialect/environment.h"
+#include "orchestrator/launch/share_output.h"
 
 namespace autobatch {
-
-enum class LaunchFormat { kJson, kEnv, kSlurmTaskProlog };
-BOOST_DESCRIBE_ENUM(LaunchFormat, kJson, kEnv, kSlurmTaskProlog)
 
 // What becomes of a running command when a new round is agreed.
 enum class WorldChange { kKeep, kRestart, kStop };

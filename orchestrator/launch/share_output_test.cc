@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/status/status.h"
+#include "autobatch/base/files.h"
+#include "autobatch/types/json.h"
 
 namespace autobatch {
 namespace {
@@ -22,6 +24,27 @@ TEST(TaskPrologLines_LineEnds, AreRefused) {
 TEST(ShellLines_Values, AreQuoted) {
   const std::vector<WorkerVariable> variables = {{"A", "3"}, {"B", "/a b/$x"}};
   EXPECT_EQ(ShellLines(variables), "export A=3\nexport B='/a b/$x'\n");
+}
+
+TEST(Publish_OutputOfAWorld, NamesWhatIsBesideIt) {
+  const std::string folder = ::testing::TempDir() + "/shared";
+  const std::string committed = ::testing::TempDir() + "/committed.json";
+  ASSERT_TRUE(WriteFileAtomically(committed, "{\"any\":1}").ok());
+  Record record;
+  record.run_id = "job1";
+  const LaunchOutput output =
+      OutputOf(record, committed, {.variables = {{"AUTOBATCH_RECORD", committed}, {"A", "b c"}}});
+  const absl::Status published = Publish(folder, output);
+  ASSERT_TRUE(published.ok()) << published;
+  EXPECT_EQ(*ReadFile(folder + "/record.json"), "{\"any\":1}");
+  EXPECT_EQ(*ReadFile(folder + "/launch.env"),
+            "export AUTOBATCH_RECORD=" + folder + "/record.json\nexport A='b c'\n");
+  const auto read = FromJson<LaunchOutput>(*ReadFile(folder + "/launch.json"));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->schema, "autobatch.launch.v1");
+  EXPECT_EQ(read->record_path, folder + "/record.json");
+  EXPECT_EQ(read->run_id, "job1");
+  EXPECT_TRUE(absl::IsNotFound(Publish(folder, OutputOf(record, "/no/such", {}))));
 }
 
 }  // namespace

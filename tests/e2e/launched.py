@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,17 @@ def short_folder(test):
     os.chmod(folder, 0o755)
     test.addCleanup(shutil.rmtree, folder, ignore_errors=True)
     return pathlib.Path(folder)
+
+
+def free_ports(count):
+    """Ports that nothing listens on now."""
+    sockets = [socket.socket() for _ in range(count)]
+    for each in sockets:
+        each.bind(("127.0.0.1", 0))
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
 
 
 class Agent:

@@ -8,6 +8,8 @@ import socket
 import subprocess
 import time
 
+from tests.e2e import launched
+
 PROGRAMS = ["munged", "slurmctld", "slurmd", "srun", "sinfo", "sbatch"]
 
 CONFIGURATION = """
@@ -50,17 +52,6 @@ def missing():
     return "tools/ci_setup has not installed " + ", ".join(names) if names else None
 
 
-def free_ports(count):
-    """Ports that nothing listens on now."""
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
 def _until(condition, what, process=None, seconds=60):
     """Waits until the condition holds. There is nothing to wait on but the clock: daemons say nothing."""
     deadline = time.monotonic() + seconds
@@ -86,7 +77,7 @@ class Cluster:
         prolog.write_text(task_prolog)
         prolog.chmod(0o755)
         host = socket.gethostname().split(".")[0]
-        ports = free_ports(4)
+        ports = launched.free_ports(4)
         nodes = "\n".join(f"NodeName=n{n} NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[n]} CPUs=4 "
                           "RealMemory=1000" for n in (1, 2, 3))
         configuration = self.folder / "slurm.conf"

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import unittest
@@ -31,12 +30,6 @@ while seen["ROUND"] == os.environ.get("TRAIN_IN_ROUND"):
     dist.all_reduce(samples)
 dist.destroy_process_group()
 """
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @unittest.skipUnless(FRAMEWORKS, "tools/ci_setup has not installed torch's Python dependencies")
@@ -97,7 +90,7 @@ class TorchrunTest(unittest.TestCase):
 
     def test_world_that_shrinks_gets_the_row_of_its_size(self):
         self.agent.agree(16)
-        endpoint = "127.0.0.1:%d" % free_port()
+        endpoint = "127.0.0.1:%d" % launched.free_ports(1)[0]
 
         def member(host):
             return self.start("--nnodes=1:2", "--nproc-per-node=1", "--max-restarts=3", "--rdzv-id=job1",

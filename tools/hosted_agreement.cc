@@ -1,0 +1,164 @@
+#include "tools/hosted_agreement.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "autobatch/base/status_macros.h"
+#include "autobatch/report/progress.h"
+#include "orchestrator/core/exit_codes.h"
+#include "orchestrator/net/secret.h"
+#include "orchestrator/service/coordinator_report.h"
+#include "orchestrator/service/credential_flags.h"
+
+namespace autobatch {
+namespace {
+
+absl::StatusOr<Credentials> CredentialsOf(const HostedRun& run) {
+  const std::string& run_id = run.agent.config.hello.run_id;
+  if (!run.own_secret) return LoadCredentials(run.agent.credentials, run_id);
+  AB_ASSIGN_OR_RETURN(Secret secret, Secret::Random());
+  return Credentials(SharedSecret{.run_id = run_id, .secret = std::move(secret)});
+}
+
+// One line a trial, as the agent's own.
+class TrialLines final : public ProbeObserver {
+ public:
+  TrialLines(const std::vector<Device>& devices, ProgressLines& lines)
+      : devices_(devices), lines_(lines) {}
+
+  void OnProgress(size_t, const TrialSpec&, const Reply&) override {}
+  void OnTrial(size_t device, const Observation& observation) override {
+    lines_.Say(TrialLine(devices_[device], observation));
+  }
+  void OnDevice(size_t, const DeviceResult&) override {}
+
+ private:
+  const std::vector<Device>& devices_;
+  ProgressLines& lines_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HostedAgreement>> HostedAgreement::Start(
+    HostedRun run, const LauncherFacts& launcher, ProgressLines& lines, int& exit_code) {
+  auto agreement = std::unique_ptr<HostedAgreement>(new HostedAgreement(lines));
+  exit_code = kExitUsage;
+  AB_ASSIGN_OR_RETURN(const Credentials credentials, CredentialsOf(run));
+  AB_ASSIGN_OR_RETURN(agreement->digest_, MakeSeal(credentials));
+  if (run.coordinator.has_value()) {
+    AB_RETURN_IF_ERROR(agreement->StartCoordinator(*run.coordinator, credentials));
+    run.agent.coordinator = {agreement->coordinator_->address()};
+  }
+  absl::StatusOr<std::unique_ptr<AgentHost>> agent =
+      AgentHost::Make(std::move(run.agent), credentials, launcher, exit_code);
+  AB_RETURN_IF_ERROR(agent.status());
+  agreement->agent_ = *std::move(agent);
+  for (const std::string& warning : agreement->agent_->warnings()) {
+    lines.Say(absl::StrCat("warning: ", warning));
+  }
+  agreement->agent_thread_ = std::thread([self = agreement.get()] { self->RunAgent(); });
+  return agreement;
+}
+
+absl::Status HostedAgreement::StartCoordinator(const CoordinatorFlags& flags,
+                                               const Credentials& credentials) {
+  CoordinatorHooks hooks;
+  // Of a single node the agent says enough.
+  if (flags.config.max_nodes > 1) {
+    hooks.say = [this](absl::string_view text) { lines_.Say(text); };
+  }
+  hooks.round_ended = [this](const coordinator::RoundEnded& ended) {
+    CoordinatorReport report;
+    AddRound(report, ended);
+    if (ended.committed) lines_.Say(CommitText(report.rounds.back()));
+  };
+  AB_ASSIGN_OR_RETURN(coordinator_, CoordinatorHost::Start(flags, credentials, std::move(hooks)));
+  if (flags.config.max_nodes > 1) {
+    lines_.Say(absl::StrCat("hosts the coordinator of run ", flags.config.run_id, " at ",
+                            coordinator_->address().ToString()));
+  } else {
+    // Beside nobody else there is no need for the network's address.
+    lines_.Say(absl::StrCat("run ", flags.config.run_id, ", this node alone"));
+  }
+  coordinator_thread_ = std::thread([this] { coordinator_->Run(); });
+  return absl::OkStatus();
+}
+
+void HostedAgreement::RunAgent() {
+  AgentHooks hooks;
+  hooks.say = [this](absl::string_view text) { lines_.Say(text); };
+  hooks.committed = [this](const Record& record) {
+    MutexLock lock(mutex_);
+    record_ = record;
+    changed_.notify_all();
+  };
+  hooks.stop_training = [this](absl::string_view why, std::function<void()> ended) {
+    StopTrainingFor(why, std::move(ended));
+  };
+  TrialLines trials(agent_->node().devices(), lines_);
+  ServiceOutcome outcome = agent_->Run(std::move(hooks), agent_->flags().quiet ? nullptr : &trials);
+  MutexLock lock(mutex_);
+  outcome_ = std::move(outcome);
+  changed_.notify_all();
+}
+
+void HostedAgreement::StopTrainingFor(absl::string_view why, std::function<void()> ended) {
+  StopTraining stop;
+  {
+    MutexLock lock(mutex_);
+    stop = stop_;
+  }
+  if (stop == nullptr) return ended();
+  stop(why, std::move(ended));
+}
+
+void HostedAgreement::OnStopTraining(StopTraining stop) {
+  MutexLock lock(mutex_);
+  stop_ = std::move(stop);
+}
+
+std::optional<Record> HostedAgreement::AwaitRecord(int64_t round) {
+  MutexLock lock(mutex_);
+  while (!outcome_.has_value() && !(record_.has_value() && record_->round > round)) {
+    changed_.wait(mutex_);
+  }
+  // An agent that ends with its first commit is over by then.
+  return record_.has_value() && record_->round > round ? record_ : std::nullopt;
+}
+
+void HostedAgreement::Leave(const std::string& reason, bool done, int exit_code) {
+  agent_->Drain(reason, done, exit_code);
+}
+
+ServiceOutcome HostedAgreement::Finish(const std::string& reason, bool done, int exit_code) {
+  bool over = false;
+  {
+    MutexLock lock(mutex_);
+    over = outcome_.has_value();
+  }
+  if (!over) Leave(reason, done, exit_code);
+  if (agent_thread_.joinable()) agent_thread_.join();
+  if (coordinator_ != nullptr) coordinator_->Drain(reason);
+  if (coordinator_thread_.joinable()) coordinator_thread_.join();
+  MutexLock lock(mutex_);
+  return *outcome_;
+}
+
+ServiceOutcome HostedAgreement::AwaitEnd() {
+  if (agent_thread_.joinable()) agent_thread_.join();
+  // Others may not have confirmed yet.
+  if (coordinator_thread_.joinable()) coordinator_thread_.join();
+  MutexLock lock(mutex_);
+  return *outcome_;
+}
+
+HostedAgreement::~HostedAgreement() {
+  if (agent_ != nullptr && agent_thread_.joinable()) {
+    Leave("launch has failed", false, kExitInternal);
+    agent_thread_.join();
+  }
+  if (coordinator_ != nullptr) coordinator_->Drain("launch has failed");
+  if (coordinator_thread_.joinable()) coordinator_thread_.join();
+}
+
+}  // namespace autobatch
