@@ -63,7 +63,7 @@ class Conversation {
     return made;
   }
 
-  // The next reply that is no library or phase, which are only remembered; absent when the child
+  // The next reply that is no phase, which is only remembered; absent when the child
   // ended without one. A failure is a Status; so are a deadline and a cancel, on which the child is
   // told to give up.
   absl::StatusOr<std::optional<ReduceReply>> Next(SteadyTime deadline, const CancelSignal& cancel) {
@@ -111,8 +111,6 @@ class Conversation {
     if (child_ != nullptr) Finish();
   }
 
-  const std::optional<NcclDescription>& library() const { return library_; }
-
   // Of a child that ended without what was asked of it.
   absl::Status Unanswered() const {
     return absl::UnavailableError(absl::StrCat("the NCCL child, waiting ", Waiting(), ", ",
@@ -143,9 +141,7 @@ class Conversation {
       AB_ASSIGN_OR_RETURN(const std::optional<std::string> line, lines_.Next());
       if (!line.has_value()) return std::nullopt;
       AB_ASSIGN_OR_RETURN(ReduceReply reply, FromJson<ReduceReply>(*line));
-      if (reply.type == ReduceReplyType::kLibrary) {
-        library_ = reply.library;
-      } else if (reply.type == ReduceReplyType::kPhase) {
+      if (reply.type == ReduceReplyType::kPhase) {
         phase_ = reply.phase;
       } else if (reply.type == ReduceReplyType::kFailure) {
         return ToStatus(reply.failure.value_or(ReduceFailure()));
@@ -160,7 +156,6 @@ class Conversation {
   LineReader lines_;
   bool ended_ = false;
   bool finished_ = false;
-  std::optional<NcclDescription> library_;
   std::optional<ReducePhase> phase_;
 };
 
@@ -178,14 +173,6 @@ class ChildIdHolder final : public UniqueIdHolder {
 class ChildReducer final : public Reducer {
  public:
   explicit ChildReducer(ReducePrograms programs) : programs_(std::move(programs)) {}
-
-  absl::StatusOr<NcclDescription> Describe(SteadyTime deadline,
-                                           const CancelSignal& cancel) override {
-    AB_ASSIGN_OR_RETURN(const auto child, Conversation::Start(programs_, {}, deadline));
-    AB_RETURN_IF_ERROR(child->Next(deadline, cancel).status());
-    if (!child->library().has_value()) return child->Unanswered();
-    return *child->library();
-  }
 
   absl::StatusOr<std::unique_ptr<UniqueIdHolder>> MakeUniqueId(
       SteadyTime deadline, const CancelSignal& cancel) override {

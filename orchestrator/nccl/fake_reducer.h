@@ -19,16 +19,10 @@ namespace autobatch {
 //   };
 class FakeReducer final : public Reducer {
  public:
-  absl::StatusOr<NcclDescription> description = NcclDescription{.version = "2.28.9"};
   // What MakeUniqueId gives out.
   absl::StatusOr<std::string> unique_id = std::string(256, 'a');
   std::function<absl::StatusOr<ReduceAnswer>(const ReduceRequest&)> reduce =
       [](const ReduceRequest&) { return absl::FailedPreconditionError("no NCCL: a fake"); };
-
-  absl::StatusOr<NcclDescription> Describe(SteadyTime, const CancelSignal& cancel) override {
-    if (cancel.IsSet()) return absl::CancelledError("cancelled");
-    return description;
-  }
 
   absl::StatusOr<std::unique_ptr<UniqueIdHolder>> MakeUniqueId(
       SteadyTime, const CancelSignal& cancel) override {

@@ -101,11 +101,7 @@ absl::Status Serve(ReduceChannel& channel) {
       const LoadedNccl nccl,
       LoadNccl(command.nccl_library.empty() ? NcclCandidates(Environment)
                                             : std::vector<std::string>{command.nccl_library}));
-  AB_RETURN_IF_ERROR(
-      channel.Send({.type = ReduceReplyType::kLibrary, .library = nccl.description}));
   switch (command.task) {
-    case ReduceTask::kDescribe:
-      return absl::OkStatus();
     case ReduceTask::kUniqueId:
       return MakeUniqueId(*nccl.api, channel);
     case ReduceTask::kReduce:

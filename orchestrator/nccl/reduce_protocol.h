@@ -15,18 +15,18 @@
 // types/protocol.h names.
 //
 //   parent -> child   one ReduceCommand; end of file: give up, or the id is no longer needed
-//   child -> parent   {"type":"library", ...}, {"type":"phase", ...} as they begin, and one
+//   child -> parent   {"type":"phase", ...} as they begin, and one
 //                     {"type":"unique_id" | "answer" | "failure", ...}
 namespace autobatch {
 
 // Enough for the devices of any node; a longer line is a failure of the child, never an allocation.
 inline constexpr size_t kMostReduceLine = size_t{1} << 20;
 
-enum class ReduceTask { kDescribe, kUniqueId, kReduce };
-BOOST_DESCRIBE_ENUM(ReduceTask, kDescribe, kUniqueId, kReduce)
+enum class ReduceTask { kUniqueId, kReduce };
+BOOST_DESCRIBE_ENUM(ReduceTask, kUniqueId, kReduce)
 
 struct ReduceCommand {
-  ReduceTask task = ReduceTask::kDescribe;
+  ReduceTask task = ReduceTask::kUniqueId;
   // libnccl.so.2 by path; empty: searched.
   std::string nccl_library;
   // For kReduce; its clock starts when the child reads this.
@@ -65,18 +65,17 @@ BOOST_DESCRIBE_STRUCT(ReduceFailure, (), (kind, message))
 ReduceFailure ToFailure(const absl::Status& status);
 absl::Status ToStatus(const ReduceFailure& failure);
 
-enum class ReduceReplyType { kLibrary, kPhase, kUniqueId, kAnswer, kFailure };
-BOOST_DESCRIBE_ENUM(ReduceReplyType, kLibrary, kPhase, kUniqueId, kAnswer, kFailure)
+enum class ReduceReplyType { kPhase, kUniqueId, kAnswer, kFailure };
+BOOST_DESCRIBE_ENUM(ReduceReplyType, kPhase, kUniqueId, kAnswer, kFailure)
 
 struct ReduceReply {
   ReduceReplyType type = ReduceReplyType::kFailure;
-  std::optional<NcclDescription> library;
   std::optional<ReducePhase> phase;
   std::optional<std::string> unique_id;
   std::optional<ReduceAnswer> answer;
   std::optional<ReduceFailure> failure;
 };
-BOOST_DESCRIBE_STRUCT(ReduceReply, (), (type, library, phase, unique_id, answer, failure))
+BOOST_DESCRIBE_STRUCT(ReduceReply, (), (type, phase, unique_id, answer, failure))
 
 }  // namespace autobatch
 

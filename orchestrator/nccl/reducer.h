@@ -41,10 +41,6 @@ class Reducer {
  public:
   virtual ~Reducer() = default;
 
-  // Which NCCL this node would use; needs no GPU.
-  virtual absl::StatusOr<NcclDescription> Describe(SteadyTime deadline,
-                                                   const CancelSignal& cancel) = 0;
-
   // One per attempt, on any one node whose NCCL network reaches the others; needs no GPU.
   virtual absl::StatusOr<std::unique_ptr<UniqueIdHolder>> MakeUniqueId(
       SteadyTime deadline, const CancelSignal& cancel) = 0;
