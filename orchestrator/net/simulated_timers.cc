@@ -2,60 +2,83 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <map>
 
 #include "absl/cleanup/cleanup.h"
 
 namespace autobatch {
 
-// A real timer that never expires by itself: firing it is cancelling it.
-struct SimulatedTimers::Waiter {
-  boost::asio::steady_timer timer;
+struct SimulatedTimers::State {
+  SteadyTime now{std::chrono::hours(1)};
+  // Real timers that never expire by themselves, to fire one is to cancel it; by the time they wait
+  // for, equal times in the order of their calls.
+  std::multimap<SteadyTime, boost::asio::steady_timer*> waiters;
+
+  void FireDue() {
+    while (!waiters.empty() && waiters.begin()->first <= now) {
+      waiters.begin()->second->cancel();
+      waiters.erase(waiters.begin());
+    }
+  }
 };
 
-boost::asio::awaitable<void> SimulatedTimers::WaitUntil(SteadyTime time) {
+namespace {
+
+// By value: what it works on is in its own frame.
+template <typename State>
+boost::asio::awaitable<void> Wait(std::shared_ptr<State> state, boost::asio::io_context& io,
+                                  SteadyTime time) {
   co_await boost::asio::this_coro::throw_if_cancelled(false);
-  if (time <= now_) co_return;
-  Waiter waiter{boost::asio::steady_timer(io_, SteadyTime::max())};
-  const auto place = waiters_.emplace(time, &waiter);
-  // A fired waiter has been taken out already, and its key is no later than now.
-  const absl::Cleanup forget = [this, time, place] {
-    if (time > now_) waiters_.erase(place);
+  if (time <= state->now) co_return;
+  boost::asio::steady_timer timer(io, SteadyTime::max());
+  const auto place = state->waiters.emplace(time, &timer);
+  const absl::Cleanup forget = [&state, time, place] {
+    // What has fired was taken out then, and its time is no later than now.
+    if (time > state->now) state->waiters.erase(place);
   };
-  co_await waiter.timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+  co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
 }
 
-void SimulatedTimers::FireDue() {
-  while (!waiters_.empty() && waiters_.begin()->first <= now_) {
-    waiters_.begin()->second->timer.cancel();
-    waiters_.erase(waiters_.begin());
-  }
+}  // namespace
+
+SimulatedTimers::SimulatedTimers(boost::asio::io_context& io)
+    : io_(io), state_(std::make_shared<State>()) {}
+
+SimulatedTimers::~SimulatedTimers() = default;
+
+SteadyTime SimulatedTimers::Now() const { return state_->now; }
+
+boost::asio::awaitable<void> SimulatedTimers::WaitUntil(SteadyTime time) {
+  return Wait(state_, io_, time);
 }
 
 void SimulatedTimers::Jump(absl::Duration by) {
-  now_ = Add(now_, by);
-  FireDue();
+  state_->now = Add(state_->now, by);
+  state_->FireDue();
 }
 
 void SimulatedTimers::Advance(absl::Duration by) {
-  const SteadyTime end = Add(now_, by);
+  const SteadyTime end = Add(state_->now, by);
   RunUntil([] { return false; }, by);
-  Jump(Between(now_, end));
+  Jump(Between(state_->now, end));
   io_.restart();
   io_.poll();
 }
 
 bool SimulatedTimers::RunUntil(const std::function<bool()>& done, absl::Duration limit) {
-  const SteadyTime end = Add(now_, limit);
+  const SteadyTime end = Add(state_->now, limit);
   while (true) {
     io_.restart();
     // One handler at a time: `done` is looked at after each.
     while (!done() && io_.poll_one() > 0) {
     }
     if (done()) return true;
-    if (waiters_.empty() || waiters_.begin()->first > end) return false;
-    now_ = waiters_.begin()->first;
-    FireDue();
+    if (state_->waiters.empty() || state_->waiters.begin()->first > end) return false;
+    state_->now = state_->waiters.begin()->first;
+    state_->FireDue();
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <functional>
-#include <map>
 #include <memory>
 
 #include "absl/time/time.h"
@@ -14,9 +13,10 @@ namespace autobatch {
 // Time that passes when a test says so. Single-threaded.
 class SimulatedTimers final : public Timers {
  public:
-  explicit SimulatedTimers(boost::asio::io_context& io) : io_(io) {}
+  explicit SimulatedTimers(boost::asio::io_context& io);
+  ~SimulatedTimers() override;
 
-  SteadyTime Now() const override { return now_; }
+  SteadyTime Now() const override;
   boost::asio::awaitable<void> WaitUntil(SteadyTime time) override;
 
   // Lets time pass and makes ready what is due, but runs nothing: for use inside a coroutine.
@@ -31,13 +31,11 @@ class SimulatedTimers final : public Timers {
   bool RunUntil(const std::function<bool()>& done, absl::Duration limit = absl::Hours(24));
 
  private:
-  struct Waiter;
-  void FireDue();
+  struct State;
 
   boost::asio::io_context& io_;
-  SteadyTime now_{std::chrono::hours(1)};
-  // By the time they wait for; equal times in the order of their calls.
-  std::multimap<SteadyTime, Waiter*> waiters_;
+  // Shared with those who wait, who may be destroyed later than this.
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace autobatch

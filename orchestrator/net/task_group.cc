@@ -7,6 +7,7 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 #include <list>
@@ -46,6 +47,19 @@ void LogFailure(const std::string& name, const std::exception_ptr& failure) {
   }
 }
 
+// A task that ends by an exception before it has waited for anything, in a cancelled group, would
+// make Asio's own last step throw out of the loop.
+asio::awaitable<void> EndingQuietly(asio::awaitable<void> task) {
+  std::exception_ptr failure;
+  try {
+    co_await std::move(task);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await asio::this_coro::throw_if_cancelled(false);
+  if (failure != nullptr) std::rethrow_exception(failure);
+}
+
 }  // namespace
 
 TaskGroup::TaskGroup(asio::any_io_executor executor)
@@ -57,7 +71,7 @@ void TaskGroup::Spawn(std::string name, asio::awaitable<void> task) {
   if (state_->cancelled) return;
   const auto place = state_->tasks.emplace(state_->tasks.end());
   asio::co_spawn(
-      state_->executor, std::move(task),
+      state_->executor, EndingQuietly(std::move(task)),
       asio::bind_cancellation_slot(place->slot(), [state = state_, place, name = std::move(name)](
                                                       const std::exception_ptr& failure) {
         LogFailure(name, failure);

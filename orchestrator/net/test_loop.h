@@ -2,6 +2,8 @@
 #define ORCHESTRATOR_NET_TEST_LOOP_H_
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
@@ -68,6 +70,8 @@ class TestLoop {
   }
 
   boost::asio::io_context io{1};
+  // For a coroutine outside the group.
+  boost::asio::cancellation_signal cancel;
   SimulatedTimers timers;
   TaskGroup tasks;
 };
