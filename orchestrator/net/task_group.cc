@@ -10,6 +10,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
+#include <iterator>
 #include <list>
 #include <utility>
 
@@ -25,9 +26,19 @@ struct TaskGroup::State {
       : executor(std::move(executor)),
         empty(this->executor, asio::steady_timer::time_point::max()) {}
 
+  struct Task {
+    asio::cancellation_signal signal;
+    bool begun = false;
+  };
+  using Place = std::list<Task>::iterator;
+
+  // Around each task.
+  static asio::awaitable<void> Run(std::shared_ptr<State> state, Place place,
+                                   asio::awaitable<void> task);
+
   asio::any_io_executor executor;
-  // One per task; a list, since a signal cannot move.
-  std::list<asio::cancellation_signal> tasks;
+  // A list, since a signal cannot move.
+  std::list<Task> tasks;
   bool cancelled = false;
   // Waited on by Join(), cancelled when the last task ends.
   asio::steady_timer empty;
@@ -47,9 +58,15 @@ void LogFailure(const std::string& name, const std::exception_ptr& failure) {
   }
 }
 
-// A task that ends by an exception before it has waited for anything, in a cancelled group, would
-// make Asio's own last step throw out of the loop.
-asio::awaitable<void> EndingQuietly(asio::awaitable<void> task) {
+}  // namespace
+
+// Asio's own steps before and after a task throw out of the loop where the task is cancelled and
+// has not waited for anything: hence no signal before it has begun, and none felt after it has
+// ended.
+asio::awaitable<void> TaskGroup::State::Run(std::shared_ptr<State> state, Place place,
+                                            asio::awaitable<void> task) {
+  place->begun = true;
+  if (state->cancelled) co_return;
   std::exception_ptr failure;
   try {
     co_await std::move(task);
@@ -60,8 +77,6 @@ asio::awaitable<void> EndingQuietly(asio::awaitable<void> task) {
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-}  // namespace
-
 TaskGroup::TaskGroup(asio::any_io_executor executor)
     : state_(std::make_shared<State>(std::move(executor))) {}
 
@@ -70,14 +85,14 @@ TaskGroup::~TaskGroup() = default;
 void TaskGroup::Spawn(std::string name, asio::awaitable<void> task) {
   if (state_->cancelled) return;
   const auto place = state_->tasks.emplace(state_->tasks.end());
-  asio::co_spawn(
-      state_->executor, EndingQuietly(std::move(task)),
-      asio::bind_cancellation_slot(place->slot(), [state = state_, place, name = std::move(name)](
-                                                      const std::exception_ptr& failure) {
-        LogFailure(name, failure);
-        state->tasks.erase(place);
-        if (state->tasks.empty()) state->empty.cancel();
-      }));
+  asio::co_spawn(state_->executor, State::Run(state_, place, std::move(task)),
+                 asio::bind_cancellation_slot(place->signal.slot(),
+                                              [state = state_, place, name = std::move(name)](
+                                                  const std::exception_ptr& failure) {
+                                                LogFailure(name, failure);
+                                                state->tasks.erase(place);
+                                                if (state->tasks.empty()) state->empty.cancel();
+                                              }));
 }
 
 void TaskGroup::Cancel() {
@@ -87,7 +102,9 @@ void TaskGroup::Cancel() {
   asio::dispatch(state_->executor, [state = state_] {
     for (auto task = state->tasks.begin(); task != state->tasks.end();) {
       // The task may end, and so leave the list, while its signal is being emitted.
-      (task++)->emit(asio::cancellation_type::terminal);
+      const auto next = std::next(task);
+      if (task->begun) task->signal.emit(asio::cancellation_type::terminal);
+      task = next;
     }
   });
 }
