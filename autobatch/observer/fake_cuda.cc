@@ -1,5 +1,6 @@
 // CUDA's driver and runtime as far as they allocate: addresses without memory behind them, 1000
-// bytes in all. The runtime asks the driver by its look-up, as the real one does.
+// bytes in all. The runtime asks the driver by its look-up, as the real one does. Of its two
+// devices number N has a UUID of bytes 7 + N; rows are as long as a multiple of 64.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,8 @@ int Allocate(uint64_t* address, size_t bytes) {
   held[*address] = bytes;
   return 0;
 }
+int current = 0;
+
 int Free(uint64_t address) { return held.erase(address) == 1 ? 0 : 1; }
 }  // namespace
 
@@ -26,6 +29,29 @@ int Free(uint64_t address) { return held.erase(address) == 1 ? 0 : 1; }
 #define FAKE extern "C" __attribute__((visibility("default")))
 FAKE int cuMemAlloc_v2(uint64_t* address, size_t bytes) { return Allocate(address, bytes); }
 FAKE int cuMemFree_v2(uint64_t address) { return Free(address); }
+FAKE int cuMemAllocPitch_v2(uint64_t* address, size_t* pitch, size_t row_bytes, size_t rows,
+                            unsigned) {
+  *pitch = (row_bytes + 63) / 64 * 64;
+  return Allocate(address, *pitch * rows);
+}
+FAKE int cuInit(unsigned) { return 0; }
+FAKE int cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return ordinal < 2 ? 0 : 101;
+}
+FAKE int cuDeviceGetUuid_v2(unsigned char* uuid, int device) {
+  std::memset(uuid, 7 + device, 16);
+  return 0;
+}
+FAKE int cuCtxGetDevice(int* device) {
+  *device = current;
+  return 0;
+}
+FAKE int cudaGetDevice(int* device) { return cuCtxGetDevice(device); }
+FAKE int cudaSetDevice(int device) {
+  current = device;
+  return 0;
+}
 FAKE int cuMemCreate(uint64_t* handle, size_t bytes, const void*, unsigned long long) {
   return Allocate(handle, bytes);
 }
@@ -39,6 +65,9 @@ FAKE int cuGetProcAddress_v2(const char* name, void** function, int, uint64_t, i
 FAKE int cudaMalloc(void** address, size_t bytes) {
   // By its exported name: the preload comes first here.
   return cuMemAlloc_v2(reinterpret_cast<uint64_t*>(address), bytes);
+}
+FAKE int cudaMallocPitch(void** address, size_t* pitch, size_t row_bytes, size_t rows) {
+  return cuMemAllocPitch_v2(reinterpret_cast<uint64_t*>(address), pitch, row_bytes, rows, 4);
 }
 FAKE int cudaFree(void* address) { return cuMemFree_v2(reinterpret_cast<uint64_t>(address)); }
 FAKE int cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long, int*) {

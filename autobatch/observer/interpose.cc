@@ -7,15 +7,16 @@
 // and device addresses 64 bits.
 
 #include <dlfcn.h>
-#include <link.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "autobatch/observer/device_index.h"
 #include "autobatch/observer/ledger.h"
+#include "autobatch/observer/real_function.h"
+#include "autobatch/types/observed_memory.h"
 
 #define OBSERVER_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -26,20 +27,6 @@ constexpr int kSuccess = 0;
 // CUDA_ERROR_OUT_OF_MEMORY and cudaErrorMemoryAllocation alike.
 constexpr int kOutOfMemory = 2;
 constexpr int kNotFound = 500;
-
-using Dlsym = void* (*)(void*, const char*);
-
-Dlsym RealDlsym() {
-  static const Dlsym real = [] {
-    // The C library has kept each version's symbol since it moved there.
-    for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"}) {
-      void* found = dlvsym(RTLD_NEXT, "dlsym", version);
-      if (found != nullptr) return reinterpret_cast<Dlsym>(found);
-    }
-    return Dlsym([](void*, const char*) -> void* { return nullptr; });
-  }();
-  return real;
-}
 
 // Never destroyed by the order of other libraries' ends: the process's last frees may come late.
 Ledger& TheLedger() {
@@ -60,62 +47,46 @@ struct Nested {
   ~Nested() { --depth; }
 };
 
-// A real function: as the program found it, else the next in the search order, else in whatever
-// library is loaded (Python loads its extensions out of everybody's sight).
-class Real {
- public:
-  explicit constexpr Real(const char* name) : name_(name) {}
-
-  void Set(void* function) {
-    void* none = nullptr;
-    function_.compare_exchange_strong(none, function);
-  }
-
-  template <typename Function>
-  Function Get() {
-    if (function_ == nullptr) Set(Find());
-    return reinterpret_cast<Function>(function_.load());
-  }
-
- private:
-  void* Find() const {
-    if (void* next = RealDlsym()(RTLD_NEXT, name_); next != nullptr) return next;
-    struct Search {
-      const char* name;
-      void* found = nullptr;
-    } search = {name_};
-    dl_iterate_phdr(
-        [](dl_phdr_info* info, size_t, void* data) {
-          auto* search = static_cast<Search*>(data);
-          if (std::strstr(info->dlpi_name, "libcuda") == nullptr) return 0;
-          void* library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-          if (library == nullptr) return 0;
-          search->found = RealDlsym()(library, search->name);
-          dlclose(library);
-          return search->found != nullptr ? 1 : 0;
-        },
-        &search);
-    return search.found;
-  }
-
-  const char* const name_;
-  std::atomic<void*> function_ = nullptr;
-};
-
-// `allocate()` calls the real function and then says in `key` where the memory is.
-template <typename Allocate>
-int Counted(size_t bytes, const uint64_t& key, Allocate allocate, uint64_t tag = 0) {
-  if (depth > 0) return allocate();
-  const auto size = static_cast<int64_t>(bytes);
-  if (!TheLedger().Reserve(size)) return kOutOfMemory;
+// `allocate()` calls the real function and then says in `key` where the memory is. `where` says on
+// which of the trial's devices that will be.
+template <typename Where, typename Allocate>
+int Counted(Where where, size_t bytes, const uint64_t& key, Allocate allocate, uint64_t tag = 0) {
+  Ledger& ledger = TheLedger();
+  if (depth > 0 || ledger.trial() == nullptr) return allocate();
   const Nested nested;
+  const int device = where(*ledger.trial());
+  if (device == kNoDevice) return allocate();
+  const auto size = static_cast<int64_t>(bytes);
+  if (!ledger.Reserve(device, size)) return kOutOfMemory;
   const int result = allocate();
   if (result == kSuccess) {
-    TheLedger().Keep(key ^ tag, size);
+    ledger.Keep(device, key ^ tag, size);
   } else {
-    TheLedger().Refuse(size);
+    ledger.Refuse(device, size);
   }
   return result;
+}
+
+// The same of rows that CUDA makes longer by itself: what they take is known only then. `free`
+// gives back what turns out to be too much.
+template <typename Where, typename Allocate, typename Free>
+int CountedRows(Where where, size_t row_bytes, size_t rows, const size_t& pitch,
+                const uint64_t& key, Allocate allocate, Free free) {
+  const int result = Counted(where, row_bytes * rows, key, allocate);
+  Ledger& ledger = TheLedger();
+  if (result != kSuccess || depth > 0 || ledger.trial() == nullptr) return result;
+  const Nested nested;
+  const int device = where(*ledger.trial());
+  if (device == kNoDevice) return result;
+  const auto padding = static_cast<int64_t>((pitch - row_bytes) * rows);
+  if (ledger.Reserve(device, padding)) {
+    ledger.Keep(device, key, padding);
+    return result;
+  }
+  const uint64_t address = key;
+  free();
+  ledger.Free(address);
+  return kOutOfMemory;
 }
 
 template <typename Free>
@@ -132,8 +103,13 @@ uint64_t KeyOf(const void* address) { return reinterpret_cast<uintptr_t>(address
 }  // namespace
 }  // namespace autobatch::observer
 
+using autobatch::ObservedDevices;
 using autobatch::observer::Counted;
+using autobatch::observer::CountedRows;
 using autobatch::observer::Freed;
+using autobatch::observer::IndexOfContext;
+using autobatch::observer::IndexOfOrdinal;
+using autobatch::observer::IndexOfRuntime;
 using autobatch::observer::KeyOf;
 using autobatch::observer::kNotFound;
 using autobatch::observer::kSuccess;
@@ -152,6 +128,7 @@ using autobatch::observer::RealDlsym;
 namespace {
 DECLARE_REAL(cuMemAlloc_v2);
 DECLARE_REAL(cuMemAllocManaged);
+DECLARE_REAL(cuMemAllocPitch_v2);
 DECLARE_REAL(cuMemAllocAsync);
 DECLARE_REAL(cuMemAllocFromPoolAsync);
 DECLARE_REAL(cuMemFree_v2);
@@ -161,6 +138,7 @@ DECLARE_REAL(cuMemRelease);
 DECLARE_REAL(cuGetProcAddress_v2);
 DECLARE_REAL(cudaMalloc);
 DECLARE_REAL(cudaMallocManaged);
+DECLARE_REAL(cudaMallocPitch);
 DECLARE_REAL(cudaMallocAsync);
 DECLARE_REAL(cudaMallocFromPoolAsync);
 DECLARE_REAL(cudaFree);
@@ -172,17 +150,25 @@ DECLARE_REAL(cudaGetDriverEntryPointByVersion);
 // The driver.
 
 OBSERVER_EXPORT int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
-  return Counted(bytes, *address, REAL(cuMemAlloc_v2, address, bytes));
+  return Counted(IndexOfContext, bytes, *address, REAL(cuMemAlloc_v2, address, bytes));
 }
 OBSERVER_EXPORT int cuMemAllocManaged(uint64_t* address, size_t bytes, unsigned flags) {
-  return Counted(bytes, *address, REAL(cuMemAllocManaged, address, bytes, flags));
+  return Counted(IndexOfContext, bytes, *address, REAL(cuMemAllocManaged, address, bytes, flags));
+}
+OBSERVER_EXPORT int cuMemFree_v2(uint64_t address);
+OBSERVER_EXPORT int cuMemAllocPitch_v2(uint64_t* address, size_t* pitch, size_t row_bytes,
+                                       size_t rows, unsigned element_bytes) {
+  return CountedRows(IndexOfContext, row_bytes, rows, *pitch, *address,
+                     REAL(cuMemAllocPitch_v2, address, pitch, row_bytes, rows, element_bytes),
+                     REAL(cuMemFree_v2, *address));
 }
 OBSERVER_EXPORT int cuMemAllocAsync(uint64_t* address, size_t bytes, void* stream) {
-  return Counted(bytes, *address, REAL(cuMemAllocAsync, address, bytes, stream));
+  return Counted(IndexOfContext, bytes, *address, REAL(cuMemAllocAsync, address, bytes, stream));
 }
 OBSERVER_EXPORT int cuMemAllocFromPoolAsync(uint64_t* address, size_t bytes, void* pool,
                                             void* stream) {
-  return Counted(bytes, *address, REAL(cuMemAllocFromPoolAsync, address, bytes, pool, stream));
+  return Counted(IndexOfContext, bytes, *address,
+                 REAL(cuMemAllocFromPoolAsync, address, bytes, pool, stream));
 }
 OBSERVER_EXPORT int cuMemFree_v2(uint64_t address) {
   return Freed(address, REAL(cuMemFree_v2, address));
@@ -194,7 +180,14 @@ OBSERVER_EXPORT int cuMemFreeAsync(uint64_t address, void* stream) {
 constexpr uint64_t kHandle = uint64_t{1} << 63;
 OBSERVER_EXPORT int cuMemCreate(uint64_t* handle, size_t bytes, const void* properties,
                                 unsigned long long flags) {
-  return Counted(bytes, *handle, REAL(cuMemCreate, handle, bytes, properties, flags), kHandle);
+  const auto where = [properties](const ObservedDevices& trial) {
+    // CUmemAllocationProp: what it is, how it is shared, and the kind and number of its place.
+    int fields[4] = {};
+    if (properties != nullptr) std::memcpy(fields, properties, sizeof(fields));
+    return IndexOfOrdinal(trial, fields[3]);
+  };
+  return Counted(where, bytes, *handle, REAL(cuMemCreate, handle, bytes, properties, flags),
+                 kHandle);
 }
 OBSERVER_EXPORT int cuMemRelease(uint64_t handle) {
   return Freed(handle ^ kHandle, REAL(cuMemRelease, handle));
@@ -203,19 +196,26 @@ OBSERVER_EXPORT int cuMemRelease(uint64_t handle) {
 // The runtime.
 
 OBSERVER_EXPORT int cudaMalloc(void** address, size_t bytes) {
-  return Counted(bytes, *reinterpret_cast<uint64_t*>(address), REAL(cudaMalloc, address, bytes));
+  return Counted(IndexOfRuntime, bytes, *reinterpret_cast<uint64_t*>(address),
+                 REAL(cudaMalloc, address, bytes));
 }
 OBSERVER_EXPORT int cudaMallocManaged(void** address, size_t bytes, unsigned flags) {
-  return Counted(bytes, *reinterpret_cast<uint64_t*>(address),
+  return Counted(IndexOfRuntime, bytes, *reinterpret_cast<uint64_t*>(address),
                  REAL(cudaMallocManaged, address, bytes, flags));
 }
+OBSERVER_EXPORT int cudaFree(void* address);
+OBSERVER_EXPORT int cudaMallocPitch(void** address, size_t* pitch, size_t row_bytes, size_t rows) {
+  return CountedRows(IndexOfRuntime, row_bytes, rows, *pitch, *reinterpret_cast<uint64_t*>(address),
+                     REAL(cudaMallocPitch, address, pitch, row_bytes, rows),
+                     REAL(cudaFree, *address));
+}
 OBSERVER_EXPORT int cudaMallocAsync(void** address, size_t bytes, void* stream) {
-  return Counted(bytes, *reinterpret_cast<uint64_t*>(address),
+  return Counted(IndexOfRuntime, bytes, *reinterpret_cast<uint64_t*>(address),
                  REAL(cudaMallocAsync, address, bytes, stream));
 }
 OBSERVER_EXPORT int cudaMallocFromPoolAsync(void** address, size_t bytes, void* pool,
                                             void* stream) {
-  return Counted(bytes, *reinterpret_cast<uint64_t*>(address),
+  return Counted(IndexOfRuntime, bytes, *reinterpret_cast<uint64_t*>(address),
                  REAL(cudaMallocFromPoolAsync, address, bytes, pool, stream));
 }
 OBSERVER_EXPORT int cudaFree(void* address) {
@@ -249,6 +249,7 @@ struct Wrapper {
 const Wrapper kWrappers[] = {
     WRAPPER(cuMemAlloc_v2, "cuMemAlloc"),
     WRAPPER(cuMemAllocManaged, "cuMemAllocManaged"),
+    WRAPPER(cuMemAllocPitch_v2, "cuMemAllocPitch"),
     WRAPPER(cuMemAllocAsync, "cuMemAllocAsync"),
     WRAPPER(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync"),
     WRAPPER(cuMemFree_v2, "cuMemFree"),
@@ -259,6 +260,7 @@ const Wrapper kWrappers[] = {
     WRAPPER(cuGetProcAddress_v2, "cuGetProcAddress"),
     WRAPPER(cudaMalloc, nullptr),
     WRAPPER(cudaMallocManaged, nullptr),
+    WRAPPER(cudaMallocPitch, nullptr),
     WRAPPER(cudaMallocAsync, nullptr),
     WRAPPER(cudaMallocFromPoolAsync, nullptr),
     WRAPPER(cudaFree, nullptr),

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
 
 namespace autobatch::observer {
@@ -11,40 +12,45 @@ namespace autobatch::observer {
 Ledger::~Ledger() {
   if (shared_ == nullptr) return;
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (counted_) ++shared_->ended;
-  for (const auto& [key, bytes] : held_) shared_->held_bytes -= bytes;
+  for (int device = 0; device < kMostObservedDevices; ++device) {
+    if (counted_[device]) ++shared_->devices[device].ended;
+  }
+  for (const auto& [key, held] : held_) shared_->devices[held.device].held_bytes -= held.bytes;
   held_.clear();
 }
 
-bool Ledger::Reserve(int64_t bytes) {
+bool Ledger::Reserve(int device, int64_t bytes) {
   if (shared_ == nullptr) return true;
+  ObservedMemory& memory = shared_->devices[device];
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!counted_) ++shared_->processes;
-    counted_ = true;
+    if (!counted_[device]) ++memory.processes;
+    counted_[device] = true;
   }
-  const int64_t held = shared_->held_bytes += bytes;
-  const int64_t budget = shared_->budget_bytes;
+  const int64_t held = memory.held_bytes += bytes;
+  const int64_t budget = memory.budget_bytes;
   if (budget > 0 && held > budget) {
-    Refuse(bytes);
+    Refuse(device, bytes);
     return false;
   }
-  int64_t peak = shared_->peak_bytes;
-  while (held > peak && !shared_->peak_bytes.compare_exchange_weak(peak, held)) {
+  int64_t peak = memory.peak_bytes;
+  while (held > peak && !memory.peak_bytes.compare_exchange_weak(peak, held)) {
   }
   return true;
 }
 
-void Ledger::Refuse(int64_t bytes) {
+void Ledger::Refuse(int device, int64_t bytes) {
   if (shared_ == nullptr) return;
-  shared_->held_bytes -= bytes;
-  shared_->refused_bytes = bytes;
-  ++shared_->refusals;
+  ObservedMemory& memory = shared_->devices[device];
+  memory.held_bytes -= bytes;
+  memory.refused_bytes = bytes;
+  ++memory.refusals;
 }
 
-void Ledger::Keep(uint64_t key, int64_t bytes) {
+void Ledger::Keep(int device, uint64_t key, int64_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  held_[key] += bytes;
+  Held& held = held_.try_emplace(key, Held{device, 0}).first->second;
+  held.bytes += bytes;
 }
 
 void Ledger::Free(uint64_t key) {
@@ -52,18 +58,19 @@ void Ledger::Free(uint64_t key) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = held_.find(key);
   if (found == held_.end()) return;
-  shared_->held_bytes -= found->second;
+  shared_->devices[found->second.device].held_bytes -= found->second.bytes;
   held_.erase(found);
 }
 
-ObservedMemory* MapSharedMemory() {
+ObservedDevices* MapSharedMemory() {
   const char* path = std::getenv(kObserverFileVariable);
   if (path == nullptr) return nullptr;
   const int file = open(path, O_RDWR | O_CLOEXEC);
   if (file < 0) return nullptr;
-  void* memory = mmap(nullptr, sizeof(ObservedMemory), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  constexpr size_t kBytes = sizeof(ObservedDevices);
+  void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   close(file);
-  return memory == MAP_FAILED ? nullptr : static_cast<ObservedMemory*>(memory);
+  return memory == MAP_FAILED ? nullptr : static_cast<ObservedDevices*>(memory);
 }
 
 }  // namespace autobatch::observer

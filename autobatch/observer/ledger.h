@@ -11,36 +11,47 @@ namespace autobatch::observer {
 
 // The device memory that this process holds, and the sums of all processes. Thread-safe.
 //
-//   if (!ledger.Reserve(bytes)) return out_of_memory;
-//   if (real_allocate(&address, bytes) fails) { ledger.Refuse(bytes); return its error; }
-//   ledger.Keep(address, bytes);
+//   if (!ledger.Reserve(device, bytes)) return out_of_memory;
+//   if (real_allocate(&address, bytes) fails) { ledger.Refuse(device, bytes); return its error; }
+//   ledger.Keep(device, address, bytes);
+//
+// `device` counts in the order of the trial (device_index.h).
 class Ledger {
  public:
   // `shared` outlives it, or is null: then everything is allowed and nothing counted.
-  explicit Ledger(ObservedMemory* shared) : shared_(shared) {}
+  explicit Ledger(ObservedDevices* shared) : shared_(shared) {}
   // Gives everything back, as the driver does with a process's end.
   ~Ledger();
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
   // Takes `bytes` of the budget; false, and a refusal on record, when they are not left.
-  bool Reserve(int64_t bytes);
+  bool Reserve(int device, int64_t bytes);
   // Gives back what was reserved and could not be had from the driver.
-  void Refuse(int64_t bytes);
+  void Refuse(int device, int64_t bytes);
   // The reserved bytes are at `key`: an address, or a handle.
-  void Keep(uint64_t key, int64_t bytes);
+  void Keep(int device, uint64_t key, int64_t bytes);
   // `key` was freed. Unknown keys (memory from elsewhere) are none of its business.
   void Free(uint64_t key);
 
+  // What the trial's parent wrote; null: this is no trial.
+  const ObservedDevices* trial() const { return shared_; }
+
  private:
-  ObservedMemory* const shared_;
+  struct Held {
+    int device;
+    int64_t bytes;
+  };
+
+  ObservedDevices* const shared_;
   std::mutex mutex_;
-  std::unordered_map<uint64_t, int64_t> held_;
-  bool counted_ = false;
+  std::unordered_map<uint64_t, Held> held_;
+  // This process is one of those that have allocated there.
+  bool counted_[kMostObservedDevices] = {};
 };
 
 // Maps the file that kObserverFileVariable names; null where there is none.
-ObservedMemory* MapSharedMemory();
+ObservedDevices* MapSharedMemory();
 
 }  // namespace autobatch::observer
 

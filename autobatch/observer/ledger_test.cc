@@ -6,67 +6,85 @@ namespace autobatch::observer {
 namespace {
 
 TEST(LedgerTest, PeakIsTheMostThatWasHeldAtOnce) {
-  ObservedMemory shared = {};
+  ObservedDevices shared = {};
   Ledger ledger(&shared);
-  ASSERT_TRUE(ledger.Reserve(100));
-  ledger.Keep(1, 100);
-  ASSERT_TRUE(ledger.Reserve(50));
-  ledger.Keep(2, 50);
+  ASSERT_TRUE(ledger.Reserve(0, 100));
+  ledger.Keep(0, 1, 100);
+  ASSERT_TRUE(ledger.Reserve(0, 50));
+  ledger.Keep(0, 2, 50);
   ledger.Free(1);
-  ASSERT_TRUE(ledger.Reserve(70));
-  ledger.Keep(3, 70);
-  EXPECT_EQ(shared.peak_bytes, 150);
-  EXPECT_EQ(shared.held_bytes, 120);
-  EXPECT_EQ(shared.processes, 1);
-  EXPECT_EQ(shared.refusals, 0);
+  ASSERT_TRUE(ledger.Reserve(0, 70));
+  ledger.Keep(0, 3, 70);
+  EXPECT_EQ(shared.devices[0].peak_bytes, 150);
+  EXPECT_EQ(shared.devices[0].held_bytes, 120);
+  EXPECT_EQ(shared.devices[0].processes, 1);
+  EXPECT_EQ(shared.devices[0].refusals, 0);
 }
 
 TEST(LedgerTest, AboveTheBudget_IsRefusedAndNotCounted) {
-  ObservedMemory shared = {};
-  shared.budget_bytes = 100;
+  ObservedDevices shared = {};
+  shared.devices[0].budget_bytes = 100;
   Ledger ledger(&shared);
-  ASSERT_TRUE(ledger.Reserve(100));
-  ledger.Keep(1, 100);
-  EXPECT_FALSE(ledger.Reserve(1));
-  EXPECT_EQ(shared.refusals, 1);
-  EXPECT_EQ(shared.refused_bytes, 1);
-  EXPECT_EQ(shared.peak_bytes, 100);
+  ASSERT_TRUE(ledger.Reserve(0, 100));
+  ledger.Keep(0, 1, 100);
+  EXPECT_FALSE(ledger.Reserve(0, 1));
+  EXPECT_EQ(shared.devices[0].refusals, 1);
+  EXPECT_EQ(shared.devices[0].refused_bytes, 1);
+  EXPECT_EQ(shared.devices[0].peak_bytes, 100);
   ledger.Free(1);
-  EXPECT_TRUE(ledger.Reserve(1));
+  EXPECT_TRUE(ledger.Reserve(0, 1));
 }
 
 TEST(LedgerTest, BudgetIsOneForAllProcesses) {
-  ObservedMemory shared = {};
-  shared.budget_bytes = 100;
+  ObservedDevices shared = {};
+  shared.devices[0].budget_bytes = 100;
   Ledger one(&shared);
   {
     Ledger other(&shared);
-    ASSERT_TRUE(other.Reserve(60));
-    other.Keep(1, 60);
-    EXPECT_FALSE(one.Reserve(50));
+    ASSERT_TRUE(other.Reserve(0, 60));
+    other.Keep(0, 1, 60);
+    EXPECT_FALSE(one.Reserve(0, 50));
   }
-  EXPECT_EQ(shared.held_bytes, 0) << "a process that ends gives its memory back";
-  EXPECT_TRUE(one.Reserve(50));
-  EXPECT_EQ(shared.processes, 2);
-  EXPECT_EQ(shared.ended, 1);
+  EXPECT_EQ(shared.devices[0].held_bytes, 0) << "a process that ends gives its memory back";
+  EXPECT_TRUE(one.Reserve(0, 50));
+  EXPECT_EQ(shared.devices[0].processes, 2);
+  EXPECT_EQ(shared.devices[0].ended, 1);
 }
 
 TEST(LedgerTest, RefusalOfTheDriver_IsOnRecord) {
-  ObservedMemory shared = {};
+  ObservedDevices shared = {};
   Ledger ledger(&shared);
-  ASSERT_TRUE(ledger.Reserve(10));
-  ledger.Refuse(10);
-  EXPECT_EQ(shared.held_bytes, 0);
-  EXPECT_EQ(shared.refusals, 1);
+  ASSERT_TRUE(ledger.Reserve(0, 10));
+  ledger.Refuse(0, 10);
+  EXPECT_EQ(shared.devices[0].held_bytes, 0);
+  EXPECT_EQ(shared.devices[0].refusals, 1);
+}
+
+TEST(LedgerTest, EachDevice_HasItsOwnSumsAndBudget) {
+  ObservedDevices shared = {};
+  shared.devices[1].budget_bytes = 100;
+  Ledger ledger(&shared);
+  ASSERT_TRUE(ledger.Reserve(0, 500));
+  ledger.Keep(0, 1, 500);
+  ASSERT_TRUE(ledger.Reserve(1, 90));
+  ledger.Keep(1, 2, 90);
+  EXPECT_FALSE(ledger.Reserve(1, 20));
+  EXPECT_EQ(shared.devices[0].peak_bytes, 500);
+  EXPECT_EQ(shared.devices[0].refusals, 0);
+  EXPECT_EQ(shared.devices[1].peak_bytes, 90);
+  EXPECT_EQ(shared.devices[1].refusals, 1);
+  ledger.Free(1);
+  EXPECT_EQ(shared.devices[0].held_bytes, 0);
+  EXPECT_EQ(shared.devices[1].held_bytes, 90);
 }
 
 TEST(LedgerTest, MemoryFromElsewhere_IsNoneOfItsBusiness) {
-  ObservedMemory shared = {};
+  ObservedDevices shared = {};
   Ledger ledger(&shared);
   ledger.Free(77);
-  EXPECT_EQ(shared.held_bytes, 0);
+  EXPECT_EQ(shared.devices[0].held_bytes, 0);
   Ledger blind(nullptr);
-  EXPECT_TRUE(blind.Reserve(int64_t{1} << 60));
+  EXPECT_TRUE(blind.Reserve(0, int64_t{1} << 60));
   blind.Free(1);
 }
 

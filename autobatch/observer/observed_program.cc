@@ -1,13 +1,18 @@
 // Allocates 300 bytes, then 400 more, frees the first, and asks for 500, by the way that it is
 // told:
-//   observed_program LIBRARY dlsym|procaddress|runtime|entrypoint
-// Says the three results.
+//   observed_program LIBRARY WAY
+// Says the three results. WAY is how it finds the functions, dlsym, procaddress, runtime or
+// entrypoint; or pitch and runtimepitch, for 1, 2 and 3 rows of 100 bytes instead; or, to allocate
+// on the second device but for the first time, switched (it becomes the current one) or created (it
+// is named).
 
 #include <dlfcn.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <functional>
+#include <string>
 
 namespace {
 
@@ -29,33 +34,69 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", dlerror());
     return 8;
   }
-  Alloc allocate = nullptr;
+  const std::string way = argv[2];
+  std::function<int(uint64_t*, size_t)> allocate;
   Free free = nullptr;
-  if (std::strcmp(argv[2], "dlsym") == 0) {
-    allocate = Look<Alloc>(library, "cuMemAlloc_v2");
-    free = Look<Free>(library, "cuMemFree_v2");
-  } else if (std::strcmp(argv[2], "procaddress") == 0) {
+  size_t sizes[] = {300, 400, 500};
+  if (way == "procaddress") {
+    Alloc found = nullptr;
     const auto look =
         Look<int (*)(const char*, void**, int, uint64_t, int*)>(library, "cuGetProcAddress_v2");
-    look("cuMemAlloc", reinterpret_cast<void**>(&allocate), 12000, 0, nullptr);
+    look("cuMemAlloc", reinterpret_cast<void**>(&found), 12000, 0, nullptr);
     look("cuMemFree", reinterpret_cast<void**>(&free), 12000, 0, nullptr);
-  } else if (std::strcmp(argv[2], "runtime") == 0) {
+    allocate = found;
+  } else if (way == "runtime") {
     allocate = Look<Alloc>(library, "cudaMalloc");
     free = Look<Free>(library, "cudaFree");
-  } else {
+  } else if (way == "entrypoint") {
+    Alloc found = nullptr;
     const auto look =
         Look<int (*)(const char*, void**, uint64_t, int*)>(library, "cudaGetDriverEntryPoint");
-    look("cuMemCreate", reinterpret_cast<void**>(&allocate), 0, nullptr);
+    look("cuMemCreate", reinterpret_cast<void**>(&found), 0, nullptr);
     free = Look<Free>(library, "cuMemRelease");
+    allocate = found;
+  } else if (way == "pitch") {
+    const auto found =
+        Look<int (*)(uint64_t*, size_t*, size_t, size_t, unsigned)>(library, "cuMemAllocPitch_v2");
+    free = Look<Free>(library, "cuMemFree_v2");
+    allocate = [found](uint64_t* address, size_t rows) {
+      size_t pitch = 0;
+      return found(address, &pitch, 100, rows, 4);
+    };
+  } else if (way == "runtimepitch") {
+    const auto found =
+        Look<int (*)(uint64_t*, size_t*, size_t, size_t)>(library, "cudaMallocPitch");
+    free = Look<Free>(library, "cudaFree");
+    allocate = [found](uint64_t* address, size_t rows) {
+      size_t pitch = 0;
+      return found(address, &pitch, 100, rows);
+    };
+  } else if (way == "created") {
+    const auto found =
+        Look<int (*)(uint64_t*, size_t, const int*, uint64_t)>(library, "cuMemCreate");
+    free = Look<Free>(library, "cuMemRelease");
+    allocate = [found](uint64_t* handle, size_t bytes) {
+      const int properties[] = {1, 0, 1, bytes == 300 ? 0 : 1};
+      return found(handle, bytes, properties, 0);
+    };
+  } else {
+    const auto found = Look<Alloc>(library, "cuMemAlloc_v2");
+    const auto use = Look<int (*)(int)>(library, "cudaSetDevice");
+    free = Look<Free>(library, "cuMemFree_v2");
+    allocate = [way, found, use](uint64_t* address, size_t bytes) {
+      if (way == "switched") use(bytes == 300 ? 0 : 1);
+      return found(address, bytes);
+    };
   }
-  if (allocate == nullptr || free == nullptr) return 7;
-  uint64_t first = 0;
-  uint64_t second = 0;
-  uint64_t third = 0;
-  const int one = allocate(&first, 300);
-  const int two = allocate(&second, 400);
-  free(first);
-  const int three = allocate(&third, 500);
+  if (way == "pitch" || way == "runtimepitch") {
+    for (size_t i = 0; i < 3; ++i) sizes[i] = i + 1;
+  }
+  if (!allocate || free == nullptr) return 7;
+  uint64_t addresses[3] = {};
+  const int one = allocate(&addresses[0], sizes[0]);
+  const int two = allocate(&addresses[1], sizes[1]);
+  free(addresses[0]);
+  const int three = allocate(&addresses[2], sizes[2]);
   std::printf("%d %d %d\n", one, two, three);
   return 0;
 }

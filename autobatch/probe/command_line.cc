@@ -21,6 +21,7 @@
 #include "autobatch/types/builtin_workloads.h"
 #include "autobatch/types/command_template.h"
 #include "autobatch/types/enum_names.h"
+#include "autobatch/types/launched_ranks.h"
 #include "autobatch/types/tensor_spec.h"
 
 namespace autobatch {
@@ -111,6 +112,7 @@ absl::Status ReadCommand(const po::variables_map& values, FlagReader& read,
   workload.kind = WorkloadKind::kCommand;
   workload.name = "command";
   workload.command.assign(command.begin(), command.end());
+  probe.launched = FindLaunchedRanks(command);
   // Whether and on how much it evaluates is its own affair.
   workload.evaluation_batch = 0;
   return absl::OkStatus();
@@ -155,6 +157,7 @@ absl::Status ReadWorkload(const po::variables_map& values, FlagReader& read, Pro
 
 void ReadDevices(const po::variables_map& values, FlagReader& read, ProbeSpec& probe) {
   if (values.count("device") > 0) probe.devices = values["device"].as<std::string>();
+  read.Enum("scope", probe.scope);
   read.Read("parallel", probe.parallel, WholeNumber);
   read.Read("memory-limit", probe.memory_limit_bytes, ParseBytes);
   if (values.count("headroom") > 0 && absl::EndsWith(values["headroom"].as<std::string>(), "%")) {

@@ -46,6 +46,9 @@ po::options_description DeviceOptions() {
   group.add_options()("device", TextOption("LIST"),
                       "cuda, cuda:0,2 (numbers as CUDA_VISIBLE_DEVICES leaves them) or cpu "
                       "(default: every visible GPU, else the CPU)")(
+      "scope", TextOption("S"),
+      "what one trial of a command runs on: device (each by itself) or node (all at once, as "
+      "torchrun trains) (default: device)")(
       "parallel", TextOption("N"), "devices probed at the same time; 0: all (default: 0)")(
       "memory-limit", TextOption("SIZE"),
       "as if no more than this were free, such as 8GiB; the CPU takes at most 2 GiB without it")(
@@ -128,6 +131,9 @@ std::string HelpText() {
           "  probe -- python train.py --batch-size {batch} --steps {steps}\n"
           "                                               your own program, whatever it is written "
           "in\n"
+          "  probe --scope node -- torchrun --nproc-per-node=2 train.py --batch {batch}\n"
+          "                                               all GPUs at once, as it trains (DDP, "
+          "FSDP)\n"
           "  probe --format env --quiet                   lines for a launch script to eval\n"
           "  probe --json report.json --html report.html  everything that was measured\n"
        << AllOptions()
@@ -137,7 +143,8 @@ std::string HelpText() {
           "  {accumulation}           micro-steps of an optimizer step\n"
           "  {global_batch}           {batch} x {accumulation} x ranks\n"
           "  {steps}                  optimizer steps after which it should end\n"
-          "  {device}                 cuda:0 or cpu: the one device that it sees\n"
+          "  {device}                 cuda:0 or cpu: the one device that it sees; cuda if it sees "
+          "all\n"
           "  {seed}                   as --seed\n"
           "  {output_dir}             an empty folder, removed after the trial\n"
           "  {{name}} stands for {name} itself. A script that uses the Python package autobatch "

@@ -118,6 +118,29 @@ TEST(CommandLineTest, Command_IsKeptAsItIsBehindTheDashes) {
   EXPECT_EQ(line->probe.max_batch, 64);
 }
 
+TEST(CommandLineTest, LaunchersRanks_AreTheWorldUnlessItIsGiven) {
+  const auto line = Parse({"--scope", "node", "--", "torchrun", "--nproc-per-node=2", "t.py"});
+  ASSERT_TRUE(line.ok()) << line.status();
+  EXPECT_EQ(line->probe.scope, TrialScope::kNode);
+  EXPECT_EQ(WorldSize(line->probe, 8), 2);
+  const auto given = Parse({"--world-size", "16", "--", "torchrun", "--nproc-per-node=2", "t.py"});
+  EXPECT_EQ(WorldSize(given->probe, 8), 16);
+  EXPECT_EQ(WorldSize(Parse({"--", "python", "t.py"})->probe, 8), 8);
+}
+
+TEST(CheckScopeTest, DevicesThatOneTrialCannotUseAtOnce_AreRefused) {
+  const Device cpu{.kind = DeviceKind::kCpu};
+  const Device gpu{.kind = DeviceKind::kCuda};
+  const Device mig{.kind = DeviceKind::kMig};
+  const ProbeSpec node{.scope = TrialScope::kNode};
+  EXPECT_TRUE(CheckScope({}, std::vector<Device>{cpu}).ok());
+  EXPECT_TRUE(CheckScope(node, std::vector<Device>{gpu, gpu}).ok());
+  EXPECT_TRUE(CheckScope(node, std::vector<Device>{mig}).ok());
+  EXPECT_THAT(std::string(CheckScope(node, std::vector<Device>{cpu}).message()), HasSubstr("CPU"));
+  EXPECT_THAT(std::string(CheckScope(node, std::vector<Device>{mig, mig}).message()),
+              HasSubstr("MIG"));
+}
+
 TEST(CommandLineTest, MoreSteps_AreConfirmedByAsMany) {
   const auto line = Parse({"--steps", "20"});
   ASSERT_TRUE(line.ok()) << line.status();
@@ -187,6 +210,10 @@ TEST(CommandLineTest, BadInput_NamesTheInputAndWhatIsRight) {
       {{"--eval-batch", "4", "--", "python"}, {"--eval-batch", "command"}},
       {{"--strategy", "yolov5", "--", "python"}, {"--strategy", "command"}},
       {{"--max-batch", "0", "--", "python"}, {"--max-batch", "1 or more"}},
+      {{"--scope", "node"}, {"--scope node", "torchrun"}},
+      {{"--scope", "rack", "--", "python"}, {"rack", "node"}},
+      {{"--scope", "node", "--parallel", "2", "--", "python"}, {"--scope node", "--parallel"}},
+      {{"--scope", "node", "--strategy", "yolov5", "--", "python"}, {"--strategy", "command"}},
   };
   for (const BadCase& bad : cases) {
     const auto line = Parse(bad.arguments);

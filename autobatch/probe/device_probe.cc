@@ -5,11 +5,31 @@
 
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/status_macros.h"
+#include "autobatch/probe/device_result.h"
 
 namespace autobatch {
 namespace {
 
-BudgetOptions BudgetOptionsFor(const ProbeSpec& spec, const Device& device, int64_t world_size) {
+// The trials of a whole node hold what a data-parallel run holds: nothing need be held back for it.
+void AddWhatRanksHold(const ProbeSpec& spec, int64_t devices, int64_t world_size,
+                      BudgetOptions& budget) {
+  // Ranks on other nodes are reached by buffers that no trial here has.
+  if (!spec.communicator_bytes.has_value() && world_size <= devices) {
+    budget.given.push_back({.name = kCommunicator,
+                            .bytes = 0,
+                            .source = MarginSource::kMeasured,
+                            .note = "the trials run the ranks of this node with their "
+                                    "communicators: they are in what is measured"});
+  }
+  budget.given.push_back({.name = kGradientBuckets,
+                          .bytes = 0,
+                          .source = MarginSource::kMeasured,
+                          .note = "the trials run data-parallel as training does: what it holds is "
+                                  "in their peak"});
+}
+
+BudgetOptions BudgetOptionsFor(const ProbeSpec& spec, const Device& device, int64_t devices,
+                               int64_t world_size) {
   BudgetOptions budget{.device = device.kind,
                        .total_bytes = device.memory.total_bytes,
                        .world_size = world_size,
@@ -26,6 +46,8 @@ BudgetOptions BudgetOptionsFor(const ProbeSpec& spec, const Device& device, int6
                             .source = MarginSource::kDeclared,
                             .note = "--communicator"});
   }
+  if (spec.scope == TrialScope::kNode && world_size > 1)
+    AddWhatRanksHold(spec, devices, world_size, budget);
   return budget;
 }
 
@@ -34,39 +56,6 @@ Failure TimeIsUp(absl::Duration limit) {
                  .message = absl::StrCat("the time limit of ", absl::FormatDuration(limit),
                                          " for this device was up"),
                  .advice = "give it more with --time-limit, or make the step cheaper"};
-}
-
-// What trials warn of, each kind (the words before its colon) once: a dozen trials leave a dozen
-// files.
-void AddTrialWarnings(DeviceResult& result) {
-  std::vector<std::string> told;
-  for (const Observation& seen : result.observations) {
-    for (const std::string& warning : seen.warnings) {
-      const std::string kind = warning.substr(0, warning.find(": "));
-      if (std::find(told.begin(), told.end(), kind) != told.end()) continue;
-      told.push_back(kind);
-      result.warnings.push_back(warning);
-    }
-  }
-}
-
-// A command that takes its batch holds more at a larger one. Watched from outside, that is all that
-// tells.
-void DoubtUnusedBatch(DeviceResult& result) {
-  constexpr int64_t kMuchLarger = 8;
-  constexpr double kGrown = 1.02;
-  const Observation* least = nullptr;
-  const Observation* most = nullptr;
-  for (const Observation& seen : result.observations) {
-    if (!seen.ok() || seen.batch_seen.has_value() || seen.method == "worker") continue;
-    if (least == nullptr || seen.trial.batch < least->trial.batch) least = &seen;
-    if (most == nullptr || seen.trial.batch > most->trial.batch) most = &seen;
-  }
-  if (least == nullptr || most->trial.batch < kMuchLarger * least->trial.batch) return;
-  if (static_cast<double>(most->PeakReserved()) > kGrown * least->PeakReserved()) return;
-  result.warnings.push_back(absl::StrCat("a batch of ", most->trial.batch,
-                                         " held no more memory than one of ", least->trial.batch,
-                                         ": see that the command uses the batch that it is given"));
 }
 
 // What the search found, as a device's result.
@@ -88,17 +77,7 @@ DeviceResult ToResult(const Device& device, const Search& search) {
   AddTrialWarnings(result);
   DoubtUnusedBatch(result);
   if (!found.confirming_observation.has_value()) return result;
-  const Observation& confirmed = result.observations[*found.confirming_observation];
-  result.peak_bytes = confirmed.PeakReserved();
-  if (found.budget_bytes.has_value()) {
-    result.headroom_bytes = *found.budget_bytes - *result.peak_bytes;
-  }
-  result.step_ms = confirmed.step_ms;
-  if (confirmed.step_ms.value_or(0) > 0) {
-    const double samples =
-        static_cast<double>(confirmed.trial.batch * confirmed.trial.accumulation);
-    result.samples_per_second = 1000.0 * samples / *confirmed.step_ms;
-  }
+  AddConfirmed(result.observations[*found.confirming_observation], result);
   return result;
 }
 
@@ -132,7 +111,7 @@ SearchOptions SearchOptionsFor(const ProbeSpec& spec, const Device& device, int6
       .gradient_buckets = world_size > 1 && spec.workload.kind != WorkloadKind::kCommand,
       .evaluation_batch = spec.workload.evaluation_batch,
       .seed = spec.seed,
-      .budget = BudgetOptionsFor(spec, device, world_size)};
+      .budget = BudgetOptionsFor(spec, device, devices, world_size)};
   if (first_guess.has_value()) {
     options.cached_batch = first_guess->batch;
     options.cached_bound = first_guess->bound;

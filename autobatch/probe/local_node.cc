@@ -46,6 +46,7 @@ absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::Describe(const ProbeSpec& 
                       DescribeWorker(node->programs_, Add(Clock::Real().Now(), kDescribeTimeout)));
   AB_ASSIGN_OR_RETURN(
       node->list_, ApplyVerdict(request, sources, std::move(node->list_), node->worker_.devices));
+  AB_RETURN_IF_ERROR(CheckScope(spec, node->list_.devices));
   node->memory_ = std::make_unique<DeviceMemoryReader>(std::move(sources.nvml));
   return node;
 }
@@ -70,26 +71,30 @@ NodeProbeParts LocalNode::Parts() {
   NodeProbeParts parts{.driver_version = list_.driver_version.value_or(""),
                        .libtorch_version = worker_.libtorch_version};
   parts.make_runner = [this](const Device& device, const WorkloadSpec& workload) {
-    return MakeRunner(device, workload);
+    if (workload.kind == WorkloadKind::kCommand) {
+      return NewCommandTrialRunner(CommandOptions({device}, workload));
+    }
+    return NewWorkerTrialRunner({.programs = programs_, .device = device, .workload = workload});
+  };
+  parts.make_node_runner = [this](const std::vector<Device>& all, const WorkloadSpec& workload) {
+    return NewNodeTrialRunner(CommandOptions(all, workload));
   };
   return parts;
 }
 
-std::unique_ptr<TrialRunner> LocalNode::MakeRunner(const Device& device,
-                                                   const WorkloadSpec& workload) {
-  if (workload.kind != WorkloadKind::kCommand) {
-    return NewWorkerTrialRunner({.programs = programs_, .device = device, .workload = workload});
-  }
-  return NewCommandTrialRunner(
-      {.guard = programs_.guard,
-       // Without it, as in an incomplete installation, the driver's view is left.
-       .observer = FindBeside("autobatch/observer", "libobserver.so").value_or(""),
-       .environment = programs_.environment,
-       .working_directory = std::filesystem::absolute(ResolveUserPath(".")).string(),
-       .device = device,
-       .workload = workload,
-       .world_size = WorldSize(spec_, static_cast<int64_t>(devices().size())),
-       .read_device_memory = [this, uuid = device.uuid] { return memory_->Read(uuid); }});
+CommandTrialOptions LocalNode::CommandOptions(std::vector<Device> devices,
+                                              const WorkloadSpec& workload) {
+  return {.guard = programs_.guard,
+          // Without it, as in an incomplete installation, the driver's view is left.
+          .observer = FindBeside("autobatch/observer", "libobserver.so").value_or(""),
+          .environment = programs_.environment,
+          .working_directory = std::filesystem::absolute(ResolveUserPath(".")).string(),
+          .devices = std::move(devices),
+          .workload = workload,
+          .world_size = WorldSize(spec_, static_cast<int64_t>(list_.devices.size())),
+          .read_device_memory = [this](const Device& device) {
+            return memory_->Read(device.uuid);
+          }};
 }
 
 }  // namespace autobatch

@@ -13,7 +13,7 @@
 #include "autobatch/probe/node_probe.h"
 #include "autobatch/probe/probe_spec.h"
 #include "autobatch/probe/simulation.h"
-#include "autobatch/trial/trial_runner.h"
+#include "autobatch/trial/command_trial_options.h"
 #include "autobatch/trial/worker_trial_runner.h"
 #include "autobatch/types/device.h"
 #include "autobatch/types/protocol.h"
@@ -34,7 +34,8 @@ class LocalNode {
   // simulated devices, so that several agents of one host differ; empty: the host's. Simulated
   // devices change the environment: before other threads read it.
   //
-  // InvalidArgument, Unimplemented: the request; NotFound: no device; others: nothing can run.
+  // InvalidArgument, Unimplemented: the request (or trials of a scope that these devices cannot
+  // have); NotFound: no device; others: nothing can run.
   static absl::StatusOr<std::unique_ptr<LocalNode>> Describe(const ProbeSpec& spec,
                                                              const std::string& name = "");
 
@@ -55,7 +56,7 @@ class LocalNode {
  private:
   LocalNode() = default;
   DeviceSources Sources() const;
-  std::unique_ptr<TrialRunner> MakeRunner(const Device& device, const WorkloadSpec& workload);
+  CommandTrialOptions CommandOptions(std::vector<Device> devices, const WorkloadSpec& workload);
 
   ProbeSpec spec_;
   WorkerPrograms programs_;

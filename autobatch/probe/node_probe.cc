@@ -1,10 +1,12 @@
 #include "autobatch/probe/node_probe.h"
 
+#include <span>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "autobatch/probe/device_estimate.h"
+#include "autobatch/probe/whole_node.h"
 
 namespace autobatch {
 namespace {
@@ -42,6 +44,7 @@ NodeProbe::NodeProbe(ProbeSpec spec, std::vector<Device> devices, NodeProbeParts
       runners_(devices_.size(), nullptr) {}
 
 std::vector<DeviceResult> NodeProbe::Run() {
+  if (spec_.scope == TrialScope::kNode) return RunWholeNode();
   {
     std::vector<std::jthread> threads;
     for (size_t i = 0; i < devices_.size(); ++i) {
@@ -104,20 +107,65 @@ void NodeProbe::RunDevice(size_t index) {
   changed_.notify_all();
 }
 
-DeviceResult NodeProbe::Probe(size_t index, TrialRunner& runner,
-                              const std::optional<FirstGuess>& guess) {
+std::vector<DeviceResult> NodeProbe::RunWholeNode() {
+  const std::unique_ptr<NodeTrialRunner> runner =
+      parts_.make_node_runner(devices_, WorkloadFor(spec_, devices_.front()));
+  const auto told = [this](std::span<const Observation> seen) {
+    if (parts_.observer == nullptr) return;
+    MutexLock one_at_a_time(observing_);
+    for (size_t i = 0; i < seen.size(); ++i) parts_.observer->OnTrial(i, seen[i]);
+  };
+  std::vector<DeviceResult> results;
+  const auto broken = [&](const absl::Status& status) {
+    for (const Device& device : devices_) results.push_back(Broken(device, status));
+    return results;
+  };
+  const absl::StatusOr<std::unique_ptr<WholeNode>> node =
+      WholeNode::Create(spec_, devices_, *runner, told);
+  if (!node.ok()) return broken(node.status());
+  {
+    MutexLock lock(mutex_);
+    runners_.front() = node->get();
+    if (stopped_.has_value()) (*node)->Cancel();
+  }
+  const absl::StatusOr<DeviceResult> whole =
+      ProbeDevice(spec_, (*node)->narrowest(), static_cast<int64_t>(devices_.size()), std::nullopt,
+                  PartsFor(**node, std::nullopt));
+  {
+    MutexLock lock(mutex_);
+    runners_.front() = nullptr;
+  }
+  if (!whole.ok()) return broken(whole.status());
+  results = (*node)->Split(*whole);
+  if (parts_.observer != nullptr) {
+    MutexLock one_at_a_time(observing_);
+    for (size_t i = 0; i < results.size(); ++i) parts_.observer->OnDevice(i, results[i]);
+  }
+  return results;
+}
+
+DeviceProbeParts NodeProbe::PartsFor(TrialRunner& runner, std::optional<size_t> index) {
   DeviceProbeParts parts{.runner = runner, .clock = parts_.clock};
   parts.stopped = [this] { return stopped(); };
-  if (ProbeObserver* observer = parts_.observer; observer != nullptr) {
-    parts.on_progress = [this, observer, index](const TrialSpec& trial, const Reply& reply) {
-      MutexLock one_at_a_time(observing_);
-      observer->OnProgress(index, trial, reply);
-    };
-    parts.on_trial = [this, observer, index](const Observation& seen) {
-      MutexLock one_at_a_time(observing_);
-      observer->OnTrial(index, seen);
-    };
-  }
+  ProbeObserver* const observer = parts_.observer;
+  if (observer == nullptr) return parts;
+  parts.on_progress = [this, observer, index](const TrialSpec& trial, const Reply& reply) {
+    MutexLock one_at_a_time(observing_);
+    const size_t first = index.value_or(0);
+    const size_t end = index.has_value() ? first + 1 : devices_.size();
+    for (size_t i = first; i < end; ++i) observer->OnProgress(i, trial, reply);
+  };
+  if (!index.has_value()) return parts;  // Each device's own observation is told elsewhere.
+  parts.on_trial = [this, observer, index](const Observation& seen) {
+    MutexLock one_at_a_time(observing_);
+    observer->OnTrial(*index, seen);
+  };
+  return parts;
+}
+
+DeviceResult NodeProbe::Probe(size_t index, TrialRunner& runner,
+                              const std::optional<FirstGuess>& guess) {
+  const DeviceProbeParts parts = PartsFor(runner, index);
   const Device& device = devices_[index];
   const auto devices = static_cast<int64_t>(devices_.size());
   absl::StatusOr<DeviceResult> result = spec_.strategy == Strategy::kConfirm

@@ -14,6 +14,7 @@
 #include "autobatch/probe/device_probe.h"
 #include "autobatch/probe/probe_spec.h"
 #include "autobatch/probe/result_cache.h"
+#include "autobatch/trial/node_trial_runner.h"
 #include "autobatch/trial/trial_runner.h"
 #include "autobatch/types/device.h"
 #include "autobatch/types/report.h"
@@ -34,6 +35,9 @@ class ProbeObserver {
 struct NodeProbeParts {
   // A runner of trials of this workload on this device.
   std::function<std::unique_ptr<TrialRunner>(const Device&, const WorkloadSpec&)> make_runner;
+  // A runner of trials of this workload on all of these devices at once (TrialScope::kNode).
+  std::function<std::unique_ptr<NodeTrialRunner>(const std::vector<Device>&, const WorkloadSpec&)>
+      make_node_runner;
   const Clock& clock = Clock::Real();
   ProbeObserver* observer = nullptr;   // May be null.
   const ResultCache* cache = nullptr;  // May be null.
@@ -47,7 +51,8 @@ struct NodeProbeParts {
 
 // Probes all devices of a node side by side, one thread a device. Identical devices that nobody
 // else uses share one search: the first one's answer is the first guess of the others, which each
-// run it.
+// run it. Where each trial runs on all devices at once there is one search for them all, and the
+// cache, which knows devices, is left alone.
 class NodeProbe {
  public:
   NodeProbe(ProbeSpec spec, std::vector<Device> devices, NodeProbeParts parts);
@@ -61,6 +66,9 @@ class NodeProbe {
 
  private:
   void RunDevice(size_t index);
+  std::vector<DeviceResult> RunWholeNode();
+  // What the search on device `index` needs; absent: on all devices at once.
+  DeviceProbeParts PartsFor(TrialRunner& runner, std::optional<size_t> index);
   DeviceResult Probe(size_t index, TrialRunner& runner, const std::optional<FirstGuess>& guess);
   std::optional<FirstGuess> Guess(size_t index, DeviceResult& notes);
   std::optional<FirstGuess> WaitForLeader(size_t leader);

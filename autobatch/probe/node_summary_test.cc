@@ -6,6 +6,7 @@ namespace autobatch {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 DeviceResult Confirmed(const std::string& uuid, int64_t batch) {
   return {.device = {.uuid = uuid}, .status = ResultStatus::kConfirmed, .confirmed_batch = batch};
@@ -68,6 +69,60 @@ TEST(SummarizeTest, LastBatchOfOneSample_IsWarnedOf) {
   EXPECT_THAT(report.warnings[0], HasSubstr("drop_last"));
   spec.dataset_size = 2 * 128;
   EXPECT_TRUE(Summarized({Confirmed("a", 64), Confirmed("b", 64)}, spec).warnings.empty());
+}
+
+TEST(SummarizeTest, TrialsOfAllDevices_NameTheOneThatSetTheAnswer) {
+  DeviceResult other = Confirmed("GPU-a", 64);
+  other.bound = BatchBound::kOtherDevice;
+  DeviceResult setter = Confirmed("GPU-b", 64);
+  setter.bound = BatchBound::kMemory;
+  const NodeReport report = Summarized({other, setter}, {.scope = TrialScope::kNode});
+  EXPECT_EQ(report.scope, TrialScope::kNode);
+  EXPECT_EQ(report.minimum_batch, 64);
+  EXPECT_EQ(report.minimum_device, "GPU-b");
+  EXPECT_EQ(report.minimum_without_it, std::nullopt) << "no trial has shown it";
+}
+
+DeviceResult WithRanks(DeviceResult result, int64_t ranks) {
+  result.observations = {{.trial = {.batch = *result.confirmed_batch}, .ranks = ranks}};
+  return result;
+}
+
+TEST(SummarizeTest, RanksThatTheLauncherStarts_AreCounted) {
+  ProbeSpec spec{.launched = LaunchedRanks{4, "torchrun --nproc-per-node=4"}};
+  const NodeReport report = Summarized({Confirmed("a", 8), Confirmed("b", 8)}, spec);
+  EXPECT_EQ(report.world_size, 4);
+  ASSERT_EQ(report.warnings.size(), 1);
+  EXPECT_THAT(report.warnings[0], HasSubstr("4 ranks of torchrun --nproc-per-node=4"));
+  EXPECT_THAT(report.warnings[0], Not(HasSubstr("--scope node"))) << "these are no GPUs";
+  DeviceResult gpu = Confirmed("a", 8);
+  gpu.device.kind = DeviceKind::kCuda;
+  EXPECT_THAT(Summarized({gpu}, spec).warnings[0], HasSubstr("--scope node"));
+  spec.world_size = 16;
+  EXPECT_EQ(Summarized({Confirmed("a", 8)}, spec).world_size, 16);
+  EXPECT_TRUE(Summarized({Confirmed("a", 8)}, spec).warnings.empty()) << "as asked";
+}
+
+TEST(SummarizeTest, LauncherOfOneRank_IsToldWhereThereAreMoreDevices) {
+  const ProbeSpec spec{.launched = LaunchedRanks{1, "torchrun --nproc-per-node=1"}};
+  EXPECT_TRUE(Summarized({Confirmed("a", 8)}, spec).warnings.empty());
+  const NodeReport report = Summarized({Confirmed("a", 8), Confirmed("b", 8)}, spec);
+  EXPECT_EQ(report.world_size, 1);
+  ASSERT_EQ(report.warnings.size(), 1);
+  EXPECT_THAT(report.warnings[0], HasSubstr("not the 2 devices"));
+}
+
+TEST(SummarizeTest, RanksThatSpoke_AreCountedWhereNoLauncherSaysThem) {
+  EXPECT_EQ(Summarized({WithRanks(Confirmed("a", 8), 3)}).world_size, 3);
+  EXPECT_EQ(
+      Summarized({WithRanks(Confirmed("a", 8), 1), WithRanks(Confirmed("b", 8), 1)}).world_size,
+      std::nullopt)
+      << "one on the one device of its trial";
+  const ProbeSpec node{.scope = TrialScope::kNode};
+  const NodeReport report =
+      Summarized({WithRanks(Confirmed("a", 8), 2), WithRanks(Confirmed("b", 8), 1)}, node);
+  EXPECT_EQ(report.world_size, 3);
+  EXPECT_TRUE(report.warnings.empty());
 }
 
 }  // namespace

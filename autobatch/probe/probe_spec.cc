@@ -50,7 +50,8 @@ absl::Status Contradiction(absl::string_view one, absl::string_view other, absl:
 }  // namespace
 
 int64_t WorldSize(const ProbeSpec& spec, int64_t devices) {
-  return spec.world_size.value_or(devices);
+  if (spec.world_size.has_value()) return *spec.world_size;
+  return spec.launched.has_value() ? spec.launched->ranks : devices;
 }
 
 WorkloadSpec WorkloadFor(const ProbeSpec& spec, const Device& device) {
@@ -63,6 +64,23 @@ WorkloadSpec WorkloadFor(const ProbeSpec& spec, const Device& device) {
 absl::Duration TimeLimitFor(const ProbeSpec& spec, const Device& device) {
   return spec.time_limit.value_or(device.kind == DeviceKind::kCpu ? absl::Seconds(120)
                                                                   : absl::InfiniteDuration());
+}
+
+absl::Status CheckScope(const ProbeSpec& spec, std::span<const Device> devices) {
+  if (spec.scope == TrialScope::kDevice) return absl::OkStatus();
+  for (const Device& device : devices) {
+    if (device.kind == DeviceKind::kCpu) {
+      return absl::InvalidArgumentError(
+          "--scope node is for GPUs: on the CPU every trial has all ranks of the command already, "
+          "and they share its memory; leave it out");
+    }
+    if (device.kind == DeviceKind::kMig && devices.size() > 1) {
+      return absl::InvalidArgumentError(
+          "--scope node and MIG instances contradict: a CUDA process sees one of them only; leave "
+          "--scope out, or name one with --device");
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Validate(const ProbeSpec& spec) {
@@ -92,7 +110,7 @@ absl::Status Validate(const ProbeSpec& spec) {
   if (spec.power_of_two && spec.multiple_of != 1) {
     return Contradiction("--power-of-two", "--multiple-of", "ask for one of the two");
   }
-  AB_RETURN_IF_ERROR(AtMost("--world-size", spec.world_size.value_or(1), kMostRanks));
+  AB_RETURN_IF_ERROR(AtMost("--world-size", WorldSize(spec, 1), kMostRanks));
   AB_RETURN_IF_ERROR(AtMost("--accumulation", spec.accumulation, kMostRanks));
   AB_RETURN_IF_ERROR(AtMost("--max-batch", spec.max_batch, kMostSamples));
   if (spec.confirm_steps < spec.explore_steps) {
@@ -111,6 +129,17 @@ absl::Status Validate(const ProbeSpec& spec) {
     return Contradiction("--multiple-of", "--dataset-size",
                          absl::StrCat("no multiple of ", spec.multiple_of, " is at most the ",
                                       share, " samples of a rank"));
+  }
+  if (spec.scope == TrialScope::kNode) {
+    if (spec.workload.kind != WorkloadKind::kCommand) {
+      return absl::InvalidArgumentError(
+          "--scope node needs a command that starts a rank for each device, such as -- torchrun "
+          "--nproc-per-node=2 train.py --batch {batch}; the trials of a model carry by themselves "
+          "what --world-size ranks need");
+    }
+    if (spec.parallel != 0) {
+      return Contradiction("--scope node", "--parallel", "every trial uses all devices at once");
+    }
   }
   const bool estimator = spec.strategy != Strategy::kConfirm;
   if (spec.fraction.has_value() && !estimator) {

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "autobatch/types/device.h"
+#include "autobatch/types/launched_ranks.h"
 #include "autobatch/types/report.h"
 #include "autobatch/types/workload.h"
 
@@ -44,8 +46,10 @@ struct ProbeSpec {
   int64_t max_batch = 65536;
   // Samples in the whole data set; caps the batch at what one rank has. Absent: no cap.
   std::optional<int64_t> dataset_size;
-  // Ranks of the data-parallel job; absent: the number of devices probed.
+  // Ranks of the data-parallel job; absent: those that the command's launcher starts, else the
+  // number of devices probed.
   std::optional<int64_t> world_size;
+  std::optional<LaunchedRanks> launched;
   // Relative width of the bracket at which the search ends.
   double tolerance = 0.03;
   int64_t multiple_of = 1;
@@ -57,6 +61,9 @@ struct ProbeSpec {
   int64_t accumulation = 1;
   int64_t seed = 0;
 
+  // What one trial runs on. The whole node at once needs a command that starts a rank for each
+  // device.
+  TrialScope scope = TrialScope::kDevice;
   // Devices probed at the same time; 0: all.
   int64_t parallel = 0;
   bool use_cache = true;
@@ -71,6 +78,9 @@ WorkloadSpec WorkloadFor(const ProbeSpec& spec, const Device& device);
 
 // The time limit in force on this device; infinite for none.
 absl::Duration TimeLimitFor(const ProbeSpec& spec, const Device& device);
+
+// InvalidArgument: devices of which one trial cannot use all at once. Always OK for trials of one.
+absl::Status CheckScope(const ProbeSpec& spec, std::span<const Device> devices);
 
 // InvalidArgument for a size <= 0, a fraction outside (0, 1], or settings that contradict each
 // other; names the flag and what would be right.

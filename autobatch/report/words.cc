@@ -25,9 +25,13 @@ const DeviceResult* Setter(const NodeReport& report) {
   return nullptr;
 }
 
-// Devices that agree share the minimum: then none of them "set" it.
+// Devices that agree share the minimum: then none of them "set" it, unless they had no choice.
 bool AllEqual(const NodeReport& report) {
-  return std::all_of(report.devices.begin(), report.devices.end(),
+  const bool one_set_it =
+      std::any_of(report.devices.begin(), report.devices.end(),
+                  [](const DeviceResult& r) { return r.bound == BatchBound::kOtherDevice; });
+  return !one_set_it &&
+         std::all_of(report.devices.begin(), report.devices.end(),
                      [&](const DeviceResult& r) { return AnswerBatch(r) == report.minimum_batch; });
 }
 
@@ -99,6 +103,8 @@ std::string BoundWords(const DeviceResult& result) {
       return result.smallest_failing_batch.has_value()
                  ? absl::StrCat("a failure at ", FormatCount(*result.smallest_failing_batch))
                  : "a failure";
+    case BatchBound::kOtherDevice:
+      return "another device of the same trials";
     case BatchBound::kNone:
       return "";
   }
@@ -137,8 +143,13 @@ std::string WorkloadWords(const WorkloadSpec& workload) {
 
 std::string MethodWords(const DeviceResult& result) {
   std::vector<std::string> methods;
+  const bool any_ran = std::any_of(result.observations.begin(), result.observations.end(),
+                                   [](const Observation& seen) { return seen.ok(); });
   for (const Observation& seen : result.observations) {
     if (seen.method.empty() || seen.method == "worker") continue;
+    // One that failed elsewhere, or before it could speak, says nothing of how the others were
+    // seen.
+    if (any_ran && !seen.ok()) continue;
     if (std::find(methods.begin(), methods.end(), seen.method) == methods.end()) {
       methods.push_back(seen.method);
     }
@@ -178,6 +189,10 @@ std::vector<std::string> NodeSentences(const NodeReport& report) {
   if (devices == 0) return {"No device was probed."};
   const DeviceResult* setter = Setter(report);
   std::vector<std::string> sentences;
+  if (report.scope == TrialScope::kNode) {
+    sentences.push_back(
+        absl::StrCat("Each trial ran the command on all ", devices, " devices at once."));
+  }
   if (!report.minimum_batch.has_value()) {
     sentences.push_back("The node has no safe batch.");
     if (setter != nullptr) {

@@ -49,6 +49,20 @@ TEST(NodeSentencesTest, UnlikeGpus_NameTheOneThatSetTheMinimum) {
                           "Without it: batch per GPU 96; global batch 96 × 1 device = 96."));
 }
 
+TEST(NodeSentencesTest, TrialsOfAllDevices_SayWhichOneSetTheCommonAnswer) {
+  NodeReport report = ReportOf({ConfirmedResult(0, 64), ConfirmedResult(1, 64)});
+  report.scope = TrialScope::kNode;
+  report.devices[0].bound = BatchBound::kOtherDevice;
+  report.minimum_device = report.devices[1].device.uuid;
+  report.minimum_without_it.reset();
+  EXPECT_THAT(NodeSentences(report),
+              ElementsAre("Each trial ran the command on all 2 devices at once.",
+                          "Safe batch per GPU 64; global batch 64 × 2 devices = 128.",
+                          "The minimum is set by cuda:1 (NVIDIA GeForce RTX 3090), limited by "
+                          "memory: 68 did not fit."));
+  EXPECT_EQ(BoundWords(report.devices[0]), "another device of the same trials");
+}
+
 TEST(NodeSentencesTest, WorldSizeOfTheJob_IsTheFactor) {
   NodeReport report = ReportOf({ConfirmedResult(0, 64)});
   report.world_size = 4;

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/trial/alloc_conf.h"
 
@@ -35,15 +36,18 @@ std::optional<std::string> OwnEnvironment(const std::string& name) {
   return value;
 }
 
-absl::StatusOr<CommandEnvironment> MakeCommandEnvironment(const Device& device,
+absl::StatusOr<CommandEnvironment> MakeCommandEnvironment(std::span<const Device> devices,
                                                           const std::string& output_dir,
                                                           std::optional<double> memory_fraction,
                                                           const EnvironmentLookup& lookup) {
   CommandEnvironment environment;
   auto& variables = environment.variables;
-  const bool cpu = device.kind == DeviceKind::kCpu;
+  const bool cpu = devices.front().kind == DeviceKind::kCpu;
   // By UUID and not by number: a number means another device once the list is another.
-  variables.emplace_back("CUDA_VISIBLE_DEVICES", cpu ? "" : device.uuid);
+  const auto uuid = [](std::string* text, const Device& device) {
+    absl::StrAppend(text, device.uuid);
+  };
+  variables.emplace_back("CUDA_VISIBLE_DEVICES", cpu ? "" : absl::StrJoin(devices, ",", uuid));
   for (const auto& [name, value] : kOffline) variables.emplace_back(name, value);
   // These have no switch, but can be pointed elsewhere.
   variables.emplace_back("WANDB_DIR", output_dir);

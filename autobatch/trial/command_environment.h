@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,15 +26,16 @@ using EnvironmentLookup = std::function<std::optional<std::string>(const std::st
 // Of this process.
 std::optional<std::string> OwnEnvironment(const std::string& name);
 
-// What a trial of a command needs: it sees `device` alone; the usual experiment loggers upload
-// nothing and write to `output_dir`, so that a dozen trials do not become a dozen runs on a
-// dashboard (nothing that only loads models or data is switched off); with `memory_fraction`
-// PyTorch's CUDA allocator answers out of memory at that share of the device.
+// What a trial of a command needs: it sees `devices` alone (the CPU, or GPUs in this order); the
+// usual experiment loggers upload nothing and write to `output_dir`, so that a dozen trials do not
+// become a dozen runs on a dashboard (nothing that only loads models or data is switched off); with
+// `memory_fraction` PyTorch's CUDA allocator answers out of memory at that share of a device,
+// whichever it is.
 //
 // FailedPrecondition: the user's allocator settings leave no way to measure (see MergeAllocConf).
 absl::StatusOr<CommandEnvironment> MakeCommandEnvironment(
-    const Device& device, const std::string& output_dir, std::optional<double> memory_fraction,
-    const EnvironmentLookup& lookup = OwnEnvironment);
+    std::span<const Device> devices, const std::string& output_dir,
+    std::optional<double> memory_fraction, const EnvironmentLookup& lookup = OwnEnvironment);
 
 }  // namespace autobatch
 

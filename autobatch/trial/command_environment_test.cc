@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <map>
+#include <vector>
 
 namespace autobatch {
 namespace {
@@ -25,14 +26,21 @@ Environment Of(const absl::StatusOr<CommandEnvironment>& made) {
   return Environment(made->variables.begin(), made->variables.end());
 }
 
-const Device kGpu = {.uuid = "GPU-1234", .kind = DeviceKind::kCuda};
-const Device kCpu = {.uuid = "CPU-1", .kind = DeviceKind::kCpu};
+const std::vector<Device> kGpu = {{.uuid = "GPU-1234", .kind = DeviceKind::kCuda}};
+const std::vector<Device> kCpu = {{.uuid = "CPU-1", .kind = DeviceKind::kCpu}};
 
 TEST(CommandEnvironmentTest, Command_SeesItsDeviceAlone) {
   EXPECT_EQ(Of(MakeCommandEnvironment(kGpu, "/o", 0.5, In({}))).at("CUDA_VISIBLE_DEVICES"),
             "GPU-1234");
   EXPECT_EQ(Of(MakeCommandEnvironment(kCpu, "/o", std::nullopt, In({}))).at("CUDA_VISIBLE_DEVICES"),
             "");
+}
+
+TEST(CommandEnvironmentTest, CommandOnAllDevices_SeesThemInTheirOrder) {
+  const std::vector<Device> two = {{.uuid = "GPU-b", .kind = DeviceKind::kCuda},
+                                   {.uuid = "GPU-a", .kind = DeviceKind::kCuda}};
+  EXPECT_EQ(Of(MakeCommandEnvironment(two, "/o", 0.5, In({}))).at("CUDA_VISIBLE_DEVICES"),
+            "GPU-b,GPU-a");
 }
 
 TEST(CommandEnvironmentTest, Loggers_UploadNothingButLoadingWorks) {

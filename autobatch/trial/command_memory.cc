@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "autobatch/trial/process_tree.h"
 
 namespace autobatch {
 
@@ -34,19 +33,19 @@ std::optional<double> CommandMemory::Fraction() const {
   return std::min(1.0, static_cast<double>(*limit_) / static_cast<double>(*before_.total_bytes));
 }
 
-void CommandMemory::Read(int64_t root_pid, absl::Duration since_start) {
-  const ProcessTree tree = ReadProcessTree(root_pid);
+void CommandMemory::Read(const ProcessTree& tree, absl::Duration since_start) {
   host_peak_ = std::max(host_peak_, tree.resident_bytes);
   if (on_cpu_) {
     watch_.Add(since_start, tree.resident_bytes);
     return;
   }
   if (!read_device_) return;
-  const int64_t allocated = observed() ? observer_->held_bytes() : 0;
+  const int64_t allocated = observed() ? observer_->held_bytes.load() : 0;
   if (const std::optional<int64_t> held = ReadHeld(tree.pids); held.has_value()) {
     watch_.Add(since_start, *held);
-    // Only where nothing changed in between: the two are read a moment apart.
-    if (observed() && observer_->held_bytes() == allocated && observer_->complete()) {
+    // Only where nothing changed in between: the two are read a moment apart. A process at its end
+    // has given back what the driver still counts.
+    if (observed() && observer_->held_bytes == allocated && observer_->ended == 0) {
       context_ = std::max(context_.value_or(0), *held - allocated);
     }
   }
@@ -81,9 +80,33 @@ void CommandMemory::AddProcess(int64_t max_resident_bytes) {
   if (on_cpu_) watch_.AddPeak(max_resident_bytes);
 }
 
+double CommandMemory::Fullness() const {
+  if (!limit_.has_value()) return 0;
+  return static_cast<double>(peak_bytes()) / static_cast<double>(std::max<int64_t>(*limit_, 1));
+}
+
 std::optional<int64_t> CommandMemory::host_peak_bytes() const {
   if (host_peak_ <= 0) return std::nullopt;
   return host_peak_;
+}
+
+std::optional<double> CommonFraction(std::span<const CommandMemory> memories) {
+  std::optional<double> largest;
+  for (const CommandMemory& memory : memories) {
+    const std::optional<double> fraction = memory.Fraction();
+    if (!fraction.has_value()) return std::nullopt;
+    largest = std::max(largest.value_or(0), *fraction);
+  }
+  return largest;
+}
+
+size_t LikelyCulprit(std::span<const CommandMemory> memories) {
+  const auto culprit = std::max_element(memories.begin(), memories.end(),
+                                        [](const CommandMemory& a, const CommandMemory& b) {
+                                          return std::pair(a.refusals() > 0, a.Fullness()) <
+                                                 std::pair(b.refusals() > 0, b.Fullness());
+                                        });
+  return culprit - memories.begin();
 }
 
 }  // namespace autobatch

@@ -1,20 +1,21 @@
 #ifndef AUTOBATCH_TRIAL_COMMAND_MEMORY_H_
 #define AUTOBATCH_TRIAL_COMMAND_MEMORY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "autobatch/trial/memory_watch.h"
-#include "autobatch/trial/observer_file.h"
+#include "autobatch/trial/process_tree.h"
 #include "autobatch/types/device.h"
 #include "autobatch/types/observation.h"
+#include "autobatch/types/observed_memory.h"
 
 namespace autobatch {
 
@@ -35,19 +36,21 @@ class CommandMemory {
   // The same as a share of a GPU; absent for the CPU, and where a number is missing.
   std::optional<double> Fraction() const;
 
-  // From now on what the observer in the command's processes counts is believed, once it counts:
-  // no peak of its allocations is missed between two readings. What the driver holds besides for
-  // these processes (their contexts) comes on top.
-  void Believe(std::unique_ptr<ObserverFile> observer) { observer_ = std::move(observer); }
-  bool observed() const { return observer_ != nullptr && observer_->observed(); }
+  // From now on what the observer in the command's processes counts of this device is believed,
+  // once it counts: no peak of its allocations is missed between two readings. What the driver
+  // holds besides for these processes (their contexts) comes on top. `observer` outlives this
+  // object.
+  void Believe(const ObservedMemory& observer) { observer_ = &observer; }
+  // Some process has allocated: what is counted is true.
+  bool observed() const { return observer_ != nullptr && observer_->processes > 0; }
   // Allocations that the observer has seen refused, and the size of the last one.
-  int64_t refusals() const { return observed() ? observer_->refusals() : 0; }
-  int64_t refused_bytes() const { return observed() ? observer_->refused_bytes() : 0; }
+  int64_t refusals() const { return observed() ? observer_->refusals.load() : 0; }
+  int64_t refused_bytes() const { return observed() ? observer_->refused_bytes.load() : 0; }
   // What is on top of the observed allocations; absent: the command was gone before it was read.
   const std::optional<int64_t>& context_bytes() const { return context_; }
 
-  // Reads the memory of everything below this process.
-  void Read(int64_t root_pid, absl::Duration since_start);
+  // Reads the memory of these processes, which are all of the command's.
+  void Read(const ProcessTree& tree, absl::Duration since_start);
   // The greatest resident memory of one of its processes, known once they are gone.
   void AddProcess(int64_t max_resident_bytes);
 
@@ -58,8 +61,10 @@ class CommandMemory {
   }
   // Of the device; 0 when nothing was seen.
   int64_t peak_bytes() const {
-    return observed() ? observer_->peak_bytes() + context_.value_or(0) : watch_.peak_bytes();
+    return observed() ? observer_->peak_bytes + context_.value_or(0) : watch_.peak_bytes();
   }
+  // The peak as a share of the limit; 0 without one.
+  double Fullness() const;
   bool StillGrew() const { return watch_.StillGrew(); }
   std::optional<int64_t> host_peak_bytes() const;
   std::optional<int64_t> total_bytes() const { return before_.total_bytes; }
@@ -75,12 +80,21 @@ class CommandMemory {
   MemoryInfo before_;
   std::optional<int64_t> limit_;
   MemoryWatch watch_;
-  std::unique_ptr<ObserverFile> observer_;
+  const ObservedMemory* observer_ = nullptr;
   std::optional<int64_t> context_;
   int64_t host_peak_ = 0;
   std::vector<std::string> warnings_;
   bool grown_use_ = false;
 };
+
+// The share of PyTorch's limit for a command on all of these devices; absent where one has none.
+// PyTorch knows one for all devices of a process: it is the largest, in no device's way. What is
+// above a smaller budget the observer refuses.
+std::optional<double> CommonFraction(std::span<const CommandMemory> memories);
+
+// The device that a command without a result has failed on, as far as memory tells: where something
+// was refused, else the fullest.
+size_t LikelyCulprit(std::span<const CommandMemory> memories);
 
 }  // namespace autobatch
 

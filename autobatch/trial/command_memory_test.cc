@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
-#include <fstream>
+#include "autobatch/trial/process_tree.h"
 
 namespace autobatch {
 namespace {
@@ -51,7 +51,7 @@ TEST(CommandMemoryTest, ProcessesTheDriverNames_AreCountedIfTheyAreOurs) {
   CommandMemory memory(Gpu(), {}, [] {
     return Use(100, {{.pid = getpid(), .bytes = 300 * kMiB}, {.pid = 1, .bytes = 600 * kMiB}});
   });
-  memory.Read(getppid(), absl::Seconds(1));
+  memory.Read(ReadProcessTree(getppid()), absl::Seconds(1));
   EXPECT_EQ(memory.peak_bytes(), 300 * kMiB);
   EXPECT_TRUE(memory.warnings().empty());
   EXPECT_FALSE(memory.Exceeds(0));
@@ -61,50 +61,44 @@ TEST(CommandMemoryTest, ProcessesTheDriverDoesNotName_AreSeenByTheDevicesUse) {
   int64_t free = 900;
   CommandMemory memory(Gpu(), {}, [&] { return Use(free, {{.pid = getpid()}}); });
   free = 500;
-  memory.Read(getppid(), absl::Seconds(1));
+  memory.Read(ReadProcessTree(getppid()), absl::Seconds(1));
   free = 700;
-  memory.Read(getppid(), absl::Seconds(2));
+  memory.Read(ReadProcessTree(getppid()), absl::Seconds(2));
   EXPECT_EQ(memory.peak_bytes(), 400 * kMiB);
   ASSERT_EQ(memory.warnings().size(), 1u);
   EXPECT_THAT(memory.warnings()[0], HasSubstr("grew"));
-}
-
-// What the observer in a process of the command would write: processes, held, peak, refusals,
-// refused, ended.
-void Observe(const std::string& path, std::vector<int64_t> words) {
-  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  file.seekp(sizeof(int64_t));
-  file.write(reinterpret_cast<const char*>(words.data()),
-             static_cast<std::streamsize>(words.size() * sizeof(int64_t)));
 }
 
 TEST(CommandMemoryTest, ObservedAllocations_AreThePeakAndTheContextComesOnTop) {
   int64_t used = 500;
   CommandMemory memory(Gpu(), {},
                        [&] { return Use(400, {{.pid = getpid(), .bytes = used * kMiB}}); });
-  auto file = ObserverFile::Create(memory.limit());
-  ASSERT_TRUE(file.ok());
-  const std::string path = (*file)->path();
-  memory.Believe(*std::move(file));
-  memory.Read(getppid(), absl::Seconds(1));
+  ObservedMemory observed = {};
+  memory.Believe(observed);
+  memory.Read(ReadProcessTree(getppid()), absl::Seconds(1));
   EXPECT_FALSE(memory.observed());
   EXPECT_EQ(memory.peak_bytes(), 500 * kMiB) << "nobody counts: the driver's view";
-  Observe(path, {1, 300 * kMiB, 350 * kMiB, 2, 9, 0});
-  memory.Read(getppid(), absl::Seconds(2));
+  observed.processes = 1;
+  observed.held_bytes = 300 * kMiB;
+  observed.peak_bytes = 350 * kMiB;
+  observed.refusals = 2;
+  observed.refused_bytes = 9;
+  memory.Read(ReadProcessTree(getppid()), absl::Seconds(2));
   EXPECT_TRUE(memory.observed());
   EXPECT_EQ(memory.context_bytes(), 200 * kMiB);
   EXPECT_EQ(memory.peak_bytes(), 550 * kMiB);
   EXPECT_EQ(memory.refusals(), 2);
   EXPECT_EQ(memory.refused_bytes(), 9);
   // A process that ends has given back what the driver still counts.
-  Observe(path, {1, 0, 350 * kMiB, 2, 9, 1});
-  memory.Read(getppid(), absl::Seconds(3));
+  observed.held_bytes = 0;
+  observed.ended = 1;
+  memory.Read(ReadProcessTree(getppid()), absl::Seconds(3));
   EXPECT_EQ(memory.peak_bytes(), 550 * kMiB);
 }
 
 TEST(CommandMemoryTest, DeviceThatCannotBeRead_HasNoNumbersAndSaysWhy) {
   CommandMemory memory(Gpu(), {}, [] { return absl::UnavailableError("lost"); });
-  memory.Read(getppid(), absl::Seconds(1));
+  memory.Read(ReadProcessTree(getppid()), absl::Seconds(1));
   EXPECT_EQ(memory.peak_bytes(), 0);
   EXPECT_EQ(memory.limit(), std::nullopt);
   ASSERT_EQ(memory.warnings().size(), 1u);

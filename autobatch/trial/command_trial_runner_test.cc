@@ -54,7 +54,7 @@ class CommandTrialRunnerTest : public NothingLeftTest {
     CommandTrialOptions options;
     options.guard = std::filesystem::absolute(kGuardPath).string();
     options.working_directory = folder_;
-    options.device.kind = DeviceKind::kCpu;
+    options.devices = {Device{.kind = DeviceKind::kCpu}};
     options.workload.kind = WorkloadKind::kCommand;
     options.workload.command = std::move(command);
     options.grace = absl::Milliseconds(200);
@@ -294,10 +294,9 @@ TEST_F(CommandTrialRunnerTest, Loggers_AreOfflineAndTheGpuIsHidden) {
 
 // A GPU of 1000 MiB that its driver reads so.
 CommandTrialOptions OnGpu(CommandTrialOptions options, int64_t free_mib = 600) {
-  options.device.kind = DeviceKind::kCuda;
-  options.device.uuid = "GPU-1234";
-  options.device.memory.total_bytes = 1000 * kMiB;
-  options.read_device_memory = [free_mib]() -> absl::StatusOr<MemoryInfo> {
+  options.devices = {Device{.uuid = "GPU-1234", .kind = DeviceKind::kCuda}};
+  options.devices[0].memory.total_bytes = 1000 * kMiB;
+  options.read_device_memory = [free_mib](const Device&) -> absl::StatusOr<MemoryInfo> {
     return MemoryInfo{.free_bytes = free_mib * kMiB};
   };
   return options;
@@ -339,7 +338,7 @@ TEST_F(CommandTrialRunnerTest, Observer_IsPreloadedFirstWithTheBudgetAndBelieved
   options.observer = "/nonexistent/libobserver.so";
   options.environment = {{"LD_PRELOAD", "/nonexistent/other.so"}};
   // The driver answers before the command starts, and no more.
-  options.read_device_memory = [asked = 0]() mutable -> absl::StatusOr<MemoryInfo> {
+  options.read_device_memory = [asked = 0](const Device&) mutable -> absl::StatusOr<MemoryInfo> {
     if (++asked > 1) return absl::UnavailableError("lost");
     return MemoryInfo{.free_bytes = 600 * kMiB};
   };

@@ -5,9 +5,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/status_macros.h"
 
@@ -16,27 +19,50 @@ namespace {
 
 constexpr char kName[] = "/observed";
 
+// "GPU-00112233-4455-…" as the driver gives it, in bytes; left alone where it is no UUID.
+void ReadUuid(const std::string& text, unsigned char (&uuid)[16]) {
+  std::string digits;
+  for (const char c : text.substr(std::min(text.size(), text.find('-') + 1))) {
+    if (c != '-') digits += c;
+  }
+  if (digits.size() != 2 * sizeof(uuid) || !std::all_of(digits.begin(), digits.end(), [](char c) {
+        return absl::ascii_isxdigit(static_cast<unsigned char>(c));
+      })) {
+    return;
+  }
+  const std::string bytes = absl::HexStringToBytes(digits);
+  std::copy(bytes.begin(), bytes.end(), uuid);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ObserverFile>> ObserverFile::Create(
-    std::optional<int64_t> budget_bytes) {
+    std::span<const ObservedBudget> devices) {
+  if (devices.size() > kMostObservedDevices) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the observer counts up to ", kMostObservedDevices, " devices, not ", devices.size()));
+  }
   AB_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::Create());
   const std::string path = folder.path() + kName;
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return absl::ErrnoToStatus(errno, absl::StrCat("cannot create ", path));
   void* memory = MAP_FAILED;
-  if (ftruncate(file, sizeof(ObservedMemory)) == 0) {
-    memory = mmap(nullptr, sizeof(ObservedMemory), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (ftruncate(file, sizeof(ObservedDevices)) == 0) {
+    memory = mmap(nullptr, sizeof(ObservedDevices), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   }
   const int error = errno;
   close(file);
   if (memory == MAP_FAILED) return absl::ErrnoToStatus(error, absl::StrCat("cannot map ", path));
-  auto* observed = static_cast<ObservedMemory*>(memory);
-  observed->budget_bytes = budget_bytes.value_or(0);
-  return std::unique_ptr<ObserverFile>(new ObserverFile(std::move(folder), observed));
+  auto* shared = static_cast<ObservedDevices*>(memory);
+  shared->count = static_cast<int64_t>(devices.size());
+  for (size_t i = 0; i < devices.size(); ++i) {
+    shared->devices[i].budget_bytes = devices[i].budget_bytes.value_or(0);
+    ReadUuid(devices[i].uuid, shared->uuids[i]);
+  }
+  return std::unique_ptr<ObserverFile>(new ObserverFile(std::move(folder), shared));
 }
 
-ObserverFile::~ObserverFile() { munmap(memory_, sizeof(ObservedMemory)); }
+ObserverFile::~ObserverFile() { munmap(shared_, sizeof(ObservedDevices)); }
 
 std::string ObserverFile::path() const { return folder_.path() + kName; }
 

@@ -1,10 +1,13 @@
 #ifndef AUTOBATCH_TRIAL_OBSERVER_FILE_H_
 #define AUTOBATCH_TRIAL_OBSERVER_FILE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "autobatch/trial/scratch_folder.h"
@@ -12,33 +15,35 @@
 
 namespace autobatch {
 
+// A device that the observer is to count, with the budget that it is to keep; absent: none.
+struct ObservedBudget {
+  // "GPU-…"; what is no UUID leaves the device's number.
+  std::string uuid;
+  std::optional<int64_t> budget_bytes;
+};
+
 // What the observer (autobatch/observer) in a command's processes counts of device memory: the file
 // that they share with this process, in a folder of its own, gone with this object.
 class ObserverFile {
  public:
-  // With the budget that the observer is to keep; absent: none.
-  static absl::StatusOr<std::unique_ptr<ObserverFile>> Create(std::optional<int64_t> budget_bytes);
+  // InvalidArgument: more devices than such a file has room for.
+  static absl::StatusOr<std::unique_ptr<ObserverFile>> Create(
+      std::span<const ObservedBudget> devices);
   ~ObserverFile();
   ObserverFile(const ObserverFile&) = delete;
   ObserverFile& operator=(const ObserverFile&) = delete;
 
   // For kObserverFileVariable.
   std::string path() const;
-  // Some process has allocated: what is counted is true.
-  bool observed() const { return memory_->processes > 0; }
-  int64_t held_bytes() const { return memory_->held_bytes; }
-  int64_t peak_bytes() const { return memory_->peak_bytes; }
-  // What every process holds, and the driver with them; false once one of them is at its end.
-  bool complete() const { return observed() && memory_->ended == 0; }
-  int64_t refusals() const { return memory_->refusals; }
-  int64_t refused_bytes() const { return memory_->refused_bytes; }
+  // In the order of Create. Written by other processes at any time.
+  const ObservedMemory& device(size_t index) const { return shared_->devices[index]; }
 
  private:
-  ObserverFile(ScratchFolder folder, ObservedMemory* memory)
-      : folder_(std::move(folder)), memory_(memory) {}
+  ObserverFile(ScratchFolder folder, ObservedDevices* shared)
+      : folder_(std::move(folder)), shared_(shared) {}
 
   const ScratchFolder folder_;
-  ObservedMemory* const memory_;
+  ObservedDevices* const shared_;
 };
 
 }  // namespace autobatch

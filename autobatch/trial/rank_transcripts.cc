@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <limits>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/base/units.h"
 #include "autobatch/types/failure.h"
@@ -81,70 +83,121 @@ absl::Status RankTranscripts::Take(const Reply& reply) {
                                                    " ranks, another of ", *world_size_));
   }
   world_size_ = world_size;
-  TrialTranscript& transcript =
-      ranks_.try_emplace(rank, asked_, std::nullopt, device_uuid_).first->second;
-  if (absl::Status status = transcript.Take(reply); !status.ok()) {
+  // Of several devices the transcript knows none: which one it is, is known at the result.
+  const std::string only = device_uuids_.size() == 1 ? device_uuids_[0] : "";
+  const auto fresh = Rank{TrialTranscript(asked_, std::nullopt, only), std::nullopt};
+  Rank& speaker = ranks_.try_emplace(rank, fresh).first->second;
+  absl::Status status = speaker.transcript.Take(reply);
+  if (status.ok() && reply.hello.has_value()) {
+    status = CheckDevice(*reply.hello);
+    speaker.device = reply.hello;
+  }
+  if (!status.ok()) {
     if (world_size == 1) return status;
     return absl::Status(status.code(), absl::StrCat("rank ", rank, ": ", status.message()));
   }
-  if (!hello_.has_value()) hello_ = transcript.hello();
+  if (!hello_.has_value()) hello_ = speaker.transcript.hello();
   if (reply.type == ReplyType::kPhase) phase_ = reply.phase;
   if (reply.type == ReplyType::kResult) Combine(/*ended=*/false);
   return absl::OkStatus();
 }
 
+absl::Status RankTranscripts::CheckDevice(const Hello& hello) const {
+  if (!hello.device_uuid.has_value() || device_uuids_.size() == 1) return absl::OkStatus();
+  for (const std::string& uuid : device_uuids_) {
+    if (absl::EqualsIgnoreCase(uuid, *hello.device_uuid)) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("it runs on ", *hello.device_uuid, ", which is not of this trial"));
+}
+
+size_t RankTranscripts::DeviceOf(int64_t rank) const {
+  const std::optional<Hello>& said = ranks_.at(rank).device;
+  if (said.has_value() && said->device_uuid.has_value()) {
+    for (size_t device = 0; device < device_uuids_.size(); ++device) {
+      if (absl::EqualsIgnoreCase(device_uuids_[device], *said->device_uuid)) return device;
+    }
+  }
+  const auto devices = static_cast<int64_t>(device_uuids_.size());
+  if (said.has_value() && said->device_index.has_value() && *said->device_index >= 0 &&
+      *said->device_index < devices) {
+    return *said->device_index;
+  }
+  // As launchers place them.
+  return rank % devices;
+}
+
 void RankTranscripts::End() { Combine(/*ended=*/true); }
 
 void RankTranscripts::Combine(bool ended) {
-  if (result_.has_value() || ranks_.empty()) return;
-  bool all = ended || static_cast<int64_t>(ranks_.size()) == *world_size_;
-  for (const auto& [rank, transcript] : ranks_) {
-    if (!transcript.result().has_value()) {
+  if (done_ || ranks_.empty()) return;
+  bool all = ended || spoke() == *world_size_;
+  for (const auto& [rank, speaker] : ranks_) {
+    const std::optional<Observation>& result = speaker.transcript.result();
+    if (!result.has_value()) {
       all = false;
-    } else if (!transcript.result()->ok()) {
-      result_ = transcript.result();
+    } else if (!result->ok()) {
+      failed_ = DeviceOf(rank);
+      results_[*failed_] = result;
       if (*world_size_ > 1) {
-        result_->failure->message = absl::StrCat("rank ", rank, ": ", result_->failure->message);
+        Failure& failure = *results_[*failed_]->failure;
+        failure.message = absl::StrCat("rank ", rank, ": ", failure.message);
       }
+      done_ = true;
       return;
     }
   }
-  if (all) result_ = Together();
+  done_ = all;
+  if (!done_) return;
+  for (size_t device = 0; device < results_.size(); ++device) results_[device] = Together(device);
 }
 
-Observation RankTranscripts::Together() const {
-  const auto needs_most =
-      std::max_element(ranks_.begin(), ranks_.end(), [](const auto& a, const auto& b) {
-        return a.second.result()->PeakReserved() < b.second.result()->PeakReserved();
-      });
-  Observation all = *needs_most->second.result();
+std::optional<Observation> RankTranscripts::Together(size_t device) const {
+  std::vector<const Observation*> here;
+  for (const auto& [rank, speaker] : ranks_) {
+    if (DeviceOf(rank) == device) here.push_back(&*speaker.transcript.result());
+  }
+  if (here.empty()) return std::nullopt;
+  const auto needs_most = std::max_element(
+      here.begin(), here.end(),
+      [](const auto* a, const auto* b) { return a->PeakReserved() < b->PeakReserved(); });
+  Observation all = **needs_most;
   all.trial = asked_;
-  for (const auto& [rank, transcript] : ranks_) {
-    if (rank != needs_most->first) Add(*transcript.result(), all);
+  all.ranks = static_cast<int64_t>(here.size());
+  for (const Observation* one : here) {
+    if (one != *needs_most) Add(*one, all);
   }
-  const auto spoke = static_cast<int64_t>(ranks_.size());
-  if (spoke < *world_size_) {
-    all.warnings.push_back(absl::StrCat("only ", spoke, " of ", *world_size_,
-                                        " ranks reported: the others are not in the figures"));
-  }
-  if (spoke > 1 && all.budget_bytes.has_value() && all.PeakReserved() > *all.budget_bytes) {
-    all.failure =
-        Failure{.kind = FailureKind::kOutOfMemory,
-                .message = absl::StrCat(
-                    "the ", spoke, " ranks on this device held ", FormatBytes(all.PeakReserved()),
-                    " together, the budget is ", FormatBytes(*all.budget_bytes)),
-                .phase = TrialPhase::kEnd};
+  if (const std::string missing = MissingRanks(); !missing.empty()) all.warnings.push_back(missing);
+  if (here.size() > 1 && all.budget_bytes.has_value() && all.PeakReserved() > *all.budget_bytes) {
+    all.failure = Failure{
+        .kind = FailureKind::kOutOfMemory,
+        .message = absl::StrCat("the ", here.size(), " ranks on this device held ",
+                                FormatBytes(all.PeakReserved()), " together, the budget is ",
+                                FormatBytes(*all.budget_bytes)),
+        .phase = TrialPhase::kEnd};
   }
   return all;
+}
+
+std::string RankTranscripts::MissingRanks() const {
+  constexpr size_t kNamed = 8;
+  std::vector<std::string> missing;
+  for (int64_t rank = 0; rank < *world_size_ && missing.size() <= kNamed; ++rank) {
+    if (ranks_.count(rank) == 0) missing.push_back(absl::StrCat(rank));
+  }
+  if (missing.empty()) return "";
+  if (missing.size() > kNamed) missing.back() = "…";
+  return absl::StrCat("only ", spoke(), " of ", *world_size_, " ranks reported (not ",
+                      absl::StrJoin(missing, ", "), "): the others are not in the figures");
 }
 
 const std::vector<StepObservation>& RankTranscripts::steps() const {
   static const std::vector<StepObservation>& none = *new std::vector<StepObservation>;
   const auto behind =
       std::min_element(ranks_.begin(), ranks_.end(), [](const auto& a, const auto& b) {
-        return a.second.steps().size() < b.second.steps().size();
+        return a.second.transcript.steps().size() < b.second.transcript.steps().size();
       });
-  return behind == ranks_.end() ? none : behind->second.steps();
+  return behind == ranks_.end() ? none : behind->second.transcript.steps();
 }
 
 }  // namespace autobatch

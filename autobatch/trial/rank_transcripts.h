@@ -1,6 +1,7 @@
 #ifndef AUTOBATCH_TRIAL_RANK_TRANSCRIPTS_H_
 #define AUTOBATCH_TRIAL_RANK_TRANSCRIPTS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -19,12 +20,16 @@
 namespace autobatch {
 
 // What the processes of one command say during one trial, each for its rank. A command of one
-// process names none. All of them are on the one device of the trial: together they hold it.
+// process names none. Those on the same device hold it together.
 class RankTranscripts {
  public:
-  // `device_uuid`: the device that they must name, if they name one; empty, any.
-  RankTranscripts(const TrialSpec& asked, std::string device_uuid)
-      : asked_(asked), device_uuid_(std::move(device_uuid)), lines_(kMaxProtocolLine) {}
+  // `device_uuids`: the devices of the trial in the order in which the command sees them. A rank
+  // that names a device must name one of them; of a single one that is empty, any.
+  RankTranscripts(const TrialSpec& asked, std::vector<std::string> device_uuids)
+      : asked_(asked),
+        device_uuids_(std::move(device_uuids)),
+        lines_(kMaxProtocolLine),
+        results_(device_uuids_.size()) {}
 
   // Takes more bytes, and tells the first rank's phases and steps to `progress`. Errors are those
   // of TrialTranscript, and ranks that do not agree on their number.
@@ -39,23 +44,43 @@ class RankTranscripts {
   // Of the rank that is furthest behind.
   const std::vector<StepObservation>& steps() const;
   bool cut_short() const { return lines_.unfinished_bytes() > 0; }
-  // The first failure of any rank, at once. Else, when every rank has its result, that of the rank
-  // that needs most, with the peaks of all added up.
-  const std::optional<Observation>& result() const { return result_; }
+  // Ranks that have said anything.
+  int64_t spoke() const { return static_cast<int64_t>(ranks_.size()); }
+
+  // Nothing more is waited for: a rank has failed, or every rank has its result.
+  bool done() const { return done_; }
+  // The device of the rank that failed first; absent: none did.
+  const std::optional<size_t>& failed() const { return failed_; }
+  // When done: of the rank on this device that needs most, with the peaks of all of them added up.
+  // Absent when none of them spoke, and when a rank elsewhere failed.
+  const std::optional<Observation>& result(size_t device = 0) const { return results_[device]; }
 
  private:
+  struct Rank {
+    TrialTranscript transcript;
+    // What it says last of its device.
+    std::optional<Hello> device;
+  };
+
   absl::Status Take(const Reply& reply);
+  // InvalidArgument: it names one that is not of the trial.
+  absl::Status CheckDevice(const Hello& hello) const;
+  size_t DeviceOf(int64_t rank) const;
   void Combine(bool ended);
-  Observation Together() const;
+  std::optional<Observation> Together(size_t device) const;
+  // "only 1 of 2 ranks reported"; empty: all did.
+  std::string MissingRanks() const;
 
   const TrialSpec asked_;
-  const std::string device_uuid_;
+  const std::vector<std::string> device_uuids_;
   LineReader lines_;
   std::optional<int64_t> world_size_;
-  std::map<int64_t, TrialTranscript> ranks_;
+  std::map<int64_t, Rank> ranks_;
   std::optional<Hello> hello_;
   std::optional<TrialPhase> phase_;
-  std::optional<Observation> result_;
+  bool done_ = false;
+  std::optional<size_t> failed_;
+  std::vector<std::optional<Observation>> results_;
 };
 
 }  // namespace autobatch

@@ -1,5 +1,5 @@
-// Whatever the ranks of a command say, in whatever pieces: no crash, and no more steps than were
-// asked for.
+// Whatever the ranks of a command say of its two devices, in whatever pieces: no crash, and no more
+// steps than were asked for.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const autobatch::TrialSpec asked;
-  autobatch::RankTranscripts ranks(asked, "");
+  autobatch::RankTranscripts ranks(asked, {"GPU-1", "GPU-2"});
   // The first byte is the size of the pieces.
   const size_t piece = 1 + data[0];
   const absl::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);

@@ -92,6 +92,8 @@ struct Observation {
   std::optional<int64_t> context_bytes;
   // The batch dimension that the model really saw.
   std::optional<int64_t> batch_seen;
+  // Processes of a command that trained on this device, as they said themselves; absent: none said.
+  std::optional<int64_t> ranks;
   // Allocator retries over all steps, and from step 4 on (earlier ones are cache warm-up).
   int64_t retries = 0;
   int64_t late_retries = 0;
@@ -128,9 +130,9 @@ struct Observation {
 BOOST_DESCRIBE_STRUCT(Observation, (),
                       (trial, failure, steps, first_step, steady, evaluation, budget_bytes,
                        total_bytes, free_before_bytes, free_after_bytes, context_bytes, batch_seen,
-                       retries, late_retries, unsettled, parameters, forward_flops, input_shapes,
-                       output_shapes, forward_ms, backward_ms, step_ms, trial_ms, host_peak_bytes,
-                       method, warnings, simulated))
+                       ranks, retries, late_retries, unsettled, parameters, forward_flops,
+                       input_shapes, output_shapes, forward_ms, backward_ms, step_ms, trial_ms,
+                       host_peak_bytes, method, warnings, simulated))
 
 }  // namespace autobatch
 

@@ -6,12 +6,11 @@
 
 namespace autobatch {
 
-// Names the file that holds an ObservedMemory, for the observer in a command's processes.
+// Names the file that holds ObservedDevices, for the observer in a command's processes.
 inline constexpr char kObserverFileVariable[] = "AUTOBATCH_OBSERVER_FILE";
 
-// Device memory of a command, counted by the observer (autobatch/observer) in each of its processes
-// and read by the trial's parent: a file of just this, mapped by all of them. Zeros are its
-// beginning, but for the budget. Layout is the interface of two programs of one build.
+// Device memory of a command on one device, counted by the observer (autobatch/observer) in each of
+// its processes and read by the trial's parent. Zeros are its beginning, but for the budget.
 struct ObservedMemory {
   // Bytes that all processes together may allocate; 0: no limit.
   std::atomic<int64_t> budget_bytes;
@@ -28,6 +27,19 @@ struct ObservedMemory {
   std::atomic<int64_t> ended;
 };
 static_assert(std::atomic<int64_t>::is_always_lock_free, "processes share it");
+
+// More than any node has.
+inline constexpr int64_t kMostObservedDevices = 64;
+
+// The devices of one trial, in the order in which the command sees them: a file of just this,
+// mapped by all of its processes. Layout is the interface of two programs of one build.
+struct ObservedDevices {
+  ObservedMemory devices[kMostObservedDevices];
+  // Written before the command starts. Of one device alone everything is counted to it.
+  int64_t count;
+  // As the driver gives them; zeros: unknown, and the number that CUDA gives the device counts.
+  unsigned char uuids[kMostObservedDevices][16];
+};
 
 }  // namespace autobatch
 

@@ -35,6 +35,14 @@ inline constexpr int64_t kMaxProtocolLine = int64_t{4} << 20;
 enum class RequestType { kSetup, kTrial };
 BOOST_DESCRIBE_ENUM(RequestType, kSetup, kTrial)
 
+// What one device of a trial may be used for. The limits are those of TrialSpec.
+struct DeviceLimit {
+  std::string uuid;
+  std::optional<int64_t> limit_bytes;
+  int64_t reserve_bytes = 0;
+};
+BOOST_DESCRIBE_STRUCT(DeviceLimit, (), (uuid, limit_bytes, reserve_bytes))
+
 struct Request {
   RequestType type = RequestType::kTrial;
   // setup
@@ -43,8 +51,11 @@ struct Request {
   std::optional<WorkloadSpec> workload;
   // trial
   std::optional<TrialSpec> trial;
+  // Of a trial on several devices, each with its own limits, in the order in which they are
+  // visible; those in `trial` are then the strictest. Empty: there is one.
+  std::vector<DeviceLimit> devices;
 };
-BOOST_DESCRIBE_STRUCT(Request, (), (type, protocol, device, workload, trial))
+BOOST_DESCRIBE_STRUCT(Request, (), (type, protocol, device, workload, trial, devices))
 
 enum class ReplyType { kHello, kPhase, kStep, kResult };
 BOOST_DESCRIBE_ENUM(ReplyType, kHello, kPhase, kStep, kResult)
@@ -52,10 +63,13 @@ BOOST_DESCRIBE_ENUM(ReplyType, kHello, kPhase, kStep, kResult)
 struct Hello {
   int64_t protocol = kProtocolVersion;
   int64_t pid = 0;
+  // What it trains on; absent: it cannot tell, or does not know yet.
   std::optional<std::string> device_uuid;
+  // The same as its number among the devices that it sees.
+  std::optional<int64_t> device_index;
   std::optional<int64_t> parameters;
 };
-BOOST_DESCRIBE_STRUCT(Hello, (), (protocol, pid, device_uuid, parameters))
+BOOST_DESCRIBE_STRUCT(Hello, (), (protocol, pid, device_uuid, device_index, parameters))
 
 struct Reply {
   ReplyType type = ReplyType::kHello;

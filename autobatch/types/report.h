@@ -41,9 +41,18 @@ enum class ResultStatus {
 BOOST_DESCRIBE_ENUM(ResultStatus, kConfirmed, kEstimated, kPartial, kFailed)
 
 // What kept the answer from being larger.
-enum class BatchBound { kMemory, kMaxBatch, kDataset, kTimeLimit, kThroughput, kFailure, kNone };
+enum class BatchBound {
+  kMemory,
+  kMaxBatch,
+  kDataset,
+  kTimeLimit,
+  kThroughput,
+  kFailure,
+  kOtherDevice,  // Another device of the same trials (TrialScope::kNode).
+  kNone,
+};
 BOOST_DESCRIBE_ENUM(BatchBound, kMemory, kMaxBatch, kDataset, kTimeLimit, kThroughput, kFailure,
-                    kNone)
+                    kOtherDevice, kNone)
 
 // Memory against batch: max(floor, intercept + slope * batch), give or take the band.
 struct FitSummary {
@@ -112,6 +121,10 @@ BOOST_DESCRIBE_STRUCT(HostFacts, (),
                       (date, host, autobatch_version, libtorch_version, cuda_version,
                        driver_version, nccl_version, cuda_visible_devices))
 
+// What one trial runs on: one device, or all devices of the node at once.
+enum class TrialScope { kDevice, kNode };
+BOOST_DESCRIBE_ENUM(TrialScope, kDevice, kNode)
+
 inline constexpr char kNodeReportSchema[] = "autobatch.node_report.v1";
 
 // Every device's result, and the node's minimum.
@@ -119,6 +132,7 @@ struct NodeReport {
   std::string schema = kNodeReportSchema;
   HostFacts host;
   WorkloadSpec workload;
+  TrialScope scope = TrialScope::kDevice;
   std::vector<DeviceResult> devices;
   // Ranks of the job that was asked about; absent: one for each device of this node.
   std::optional<int64_t> world_size;
@@ -135,8 +149,9 @@ struct NodeReport {
   int64_t exit_code = 0;
 };
 BOOST_DESCRIBE_STRUCT(NodeReport, (),
-                      (schema, host, workload, devices, world_size, accumulation, minimum_batch,
-                       minimum_device, minimum_without_it, simulated, warnings, exit_code))
+                      (schema, host, workload, scope, devices, world_size, accumulation,
+                       minimum_batch, minimum_device, minimum_without_it, simulated, warnings,
+                       exit_code))
 
 }  // namespace autobatch
 

@@ -29,9 +29,9 @@ with autobatch.trial():
 """
 
 # As torchrun does it: a process for each rank, with the standard descriptors only.
-LAUNCHER = """
+LAUNCHER = """#!/usr/bin/env python3
 import os, subprocess, sys
-ranks = [subprocess.Popen([sys.executable, "rank.py"], close_fds=True,
+ranks = [subprocess.Popen([sys.executable, sys.argv[2]], close_fds=True,
                           env=dict(os.environ, RANK=str(rank), WORLD_SIZE="2")) for rank in (0, 1)]
 sys.exit(max(rank.wait() for rank in ranks))
 """
@@ -95,18 +95,24 @@ class ProbeCommandTest(unittest.TestCase):
         self.assertEqual(confirming["batch_seen"], 64)
         self.assertEqual(len(confirming["steps"]), confirming["trial"]["steps"])
 
-    def test_launcher_of_two_ranks_is_one_trial_with_both_ranks_memory(self):
-        script = self.script(LAUNCHER)
+    def test_launcher_of_two_ranks_is_one_trial_with_both_ranks_memory_and_both_are_counted(self):
+        launcher = self.folder / "torchrun"
+        launcher.write_text(LAUNCHER)
+        launcher.chmod(0o755)
         (self.folder / "rank.py").write_text(HELPED)
         package = pathlib.Path("tools/python").resolve()
-        run, report = self.run_probe("--", sys.executable, script,
+        run, report = self.run_probe("--", "./torchrun", "--nproc-per-node=2", "rank.py",
                                      env={**os.environ, "PYTHONPATH": str(package)})
         self.assertEqual(run.returncode, 0, run.stderr)
         [device] = report["devices"]
         self.assertEqual(device["status"], "confirmed")
         # 244 MiB less two interpreters, and a MiB a sample of each rank.
-        self.assertGreater(device["confirmed_batch"], 80)
-        self.assertLess(device["confirmed_batch"], 122)
+        batch = device["confirmed_batch"]
+        self.assertGreater(batch, 80)
+        self.assertLess(batch, 122)
+        self.assertEqual(report["world_size"], 2)
+        self.assertIn(f"global batch {batch} × 2 ranks = {2 * batch}.", run.stderr)
+        self.assertIn("counts the 2 ranks of torchrun --nproc-per-node=2", run.stderr)
 
     def test_any_cuda_program_is_observed_on_a_simulated_gpu(self):
         script = self.script(CUDA)

@@ -32,12 +32,14 @@ class Channel:
     """Two descriptors, and what the parent asked for on the first.
 
     `setup` and `trial` are the parent's two requests. They are looked at and left in the pipe, so that
-    every process of a data-parallel run reads them.
+    every process of a data-parallel run reads them. `devices` are the limits of each device of a trial on
+    several; empty: there is one.
     """
 
-    def __init__(self, report_fd: int, setup: Json, trial: Json) -> None:
+    def __init__(self, report_fd: int, setup: Json, trial: Json, devices: Optional[List[Json]] = None) -> None:
         self.setup = setup
         self.trial = trial
+        self.devices = devices or []
         self._report_fd = report_fd
 
     def send(self, reply: Json) -> None:
@@ -70,7 +72,7 @@ def connect() -> Channel:
             requests = _look(_path(pid, request_fd))
             if requests is not None:
                 report = os.open(_path(pid, report_fd), os.O_WRONLY | os.O_CLOEXEC)
-                return Channel(report, requests[0], requests[1])
+                return Channel(report, requests[0], requests[1]["trial"], requests[1].get("devices"))
         if not pipes or time.monotonic() > deadline:
             raise ProtocolError(
                 "autobatch: %s is set, but no trial is on that descriptor. If this is no trial, "
@@ -170,8 +172,8 @@ def _look(path: str) -> Optional[Tuple[Json, Json]]:
         return None
     try:
         setup, trial = json.loads(lines[0]), json.loads(lines[1])
-        if setup["type"] == "setup" and trial["type"] == "trial":
-            return setup, trial["trial"]
+        if setup["type"] == "setup" and trial["type"] == "trial" and trial["trial"]:
+            return setup, trial
     except (ValueError, KeyError, TypeError):
         pass
     return None

@@ -19,6 +19,9 @@ _STACKS_PER_CORE = 16 << 20
 class Memory:
     """A device of which nothing can be read: the driver's view, from outside, is all there is."""
 
+    # Its number among the visible ones.
+    index: Optional[int] = None
+
     def uuid(self) -> Optional[str]:
         return None
 
@@ -110,6 +113,8 @@ class CpuMemory(Memory):
 class CudaMemory(Memory):
     """torch's caching allocator on one device. Creates the context."""
 
+    index: int
+
     def __init__(self, torch: Any, index: int, names_itself: bool) -> None:
         self._cuda = torch.cuda
         self.index = index
@@ -118,8 +123,10 @@ class CudaMemory(Memory):
         self._properties = self._cuda.get_device_properties(index)
 
     def uuid(self) -> Optional[str]:
+        if not self._names_itself:
+            return None
         uuid = getattr(self._properties, "uuid", None)  # From torch 2.5 on.
-        return "GPU-%s" % uuid if uuid is not None and self._names_itself else None
+        return "GPU-%s" % uuid if uuid is not None else _visible_uuid(self.index)
 
     def view(self) -> Tuple[Optional[int], Optional[int]]:
         free, total = self._cuda.mem_get_info(self.index)
@@ -171,6 +178,12 @@ def busiest_device(torch: Any) -> int:
         return current
     held = [int(torch.cuda.memory_reserved(index)) for index in range(torch.cuda.device_count())]
     return held.index(max(held)) if max(held) > 0 else current
+
+
+def _visible_uuid(index: int) -> Optional[str]:
+    """The device of this number, where the probe names it in the environment."""
+    names = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
+    return names[index] if index < len(names) and names[index].startswith("GPU-") else None
 
 
 def host_peak_bytes() -> int:

@@ -74,13 +74,7 @@ class Session:
             )
         _watch_the_end(self)
         self._find_memory()
-        hello = {
-            "protocol": PROTOCOL,
-            "pid": os.getpid(),
-            "device_uuid": self._memory.uuid(),
-            "parameters": self._facts["parameters"],
-        }
-        self._send({"type": "hello", "hello": hello})
+        self._send({"type": "hello", "hello": self._hello()})
         self._last = self._entered = time.perf_counter()
 
     def step(self, loss: Any, batch: Any) -> None:
@@ -175,6 +169,23 @@ class Session:
 
     # How it is measured.
 
+    def _hello(self) -> Json:
+        return {
+            "protocol": PROTOCOL,
+            "pid": os.getpid(),
+            "device_uuid": self._ask(self._memory.uuid, None),
+            "device_index": self._memory.index,
+            "parameters": self._facts["parameters"],
+        }
+
+    def _limits(self) -> Json:
+        """What the trial allows on this process's device: `limit_bytes` and `reserve_bytes`."""
+        uuid, index = self._memory.uuid(), self._memory.index
+        for number, device in enumerate(self._channel.devices):
+            if device["uuid"].lower() == uuid.lower() if uuid is not None else number == index:
+                return device
+        return self._trial
+
     def _find_memory(self) -> None:
         """The device, as soon as there is one, with its budget."""
         if self._memory_found and not self._on_wrong_device():
@@ -184,9 +195,11 @@ class Session:
             return
         self._memory, self._memory_found = memory, True
         total, free = memory.view()
-        budget = self._trial.get("limit_bytes")
+        limits = self._limits()
+        budget = limits.get("limit_bytes")
         if free is not None:
-            room = free + memory.held() - int(self._trial.get("reserve_bytes", 0))
+            free += memory.held()  # As it would be without this program's tensors.
+            room = free - int(limits.get("reserve_bytes", 0))
             budget = room if budget is None else min(budget, room)
         self._view_before = {"total_bytes": total, "free_before_bytes": free, "budget_bytes": budget}
         if budget is not None and budget <= 0:
@@ -194,7 +207,7 @@ class Session:
                 _failures.failure(
                     "out_of_memory",
                     "no memory is left for training: %s bytes free of %s, less margins of %s"
-                    % (free, total, self._trial.get("reserve_bytes", 0)),
+                    % (free, total, limits.get("reserve_bytes", 0)),
                     "End what else uses the device, or ask for smaller margins.",
                 )
             )
@@ -302,7 +315,8 @@ class Session:
         result.update(summarize(self._steps, self._memory.noise, has_memory=self._memory_found))
         # The program may have more to do on its way out than the budget allows.
         self._ask(lambda: self._memory.set_limit(None), None)
-        self._send({"type": "result", "result": result})
+        # Once more who and where: a rank may have found its device only after it said hello.
+        self._send({"type": "result", "hello": self._hello(), "result": result})
 
     def _send(self, reply: Json) -> None:
         try:

@@ -110,8 +110,8 @@ def test_Requests_LookedAt_StayInThePipe():
     os.write(write, b'{"type":"setup","device":"cpu"}\n{"type":"trial","trial":{"batch":2}}\n')
     path = "/proc/self/fd/%d" % read
     for _ in range(3):
-        setup, trial = _channel._look(path)
-        assert (setup["device"], trial["batch"]) == ("cpu", 2)
+        setup, asked = _channel._look(path)
+        assert (setup["device"], asked["trial"]["batch"]) == ("cpu", 2)
     os.close(write)
     assert os.read(read, 4096).count(b"\n") == 2
     os.close(read)

@@ -64,8 +64,9 @@ def run_plain(script, *arguments, **variables):
     return Ran([], ran.returncode, ran.stdout, ran.stderr)
 
 
-def run_trial(script, *arguments, setup=None, command=None, **trial):
-    """The script (or `command`) in a trial; `trial` and `setup` change what is asked of it."""
+def run_trial(script, *arguments, setup=None, command=None, devices=(), **trial):
+    """The script (or `command`) in a trial; `trial` and `setup` change what is asked of it, `devices` are the
+    limits of each of several."""
     request_read, request_write = os.pipe()
     report_read, report_write = os.pipe()
     asked = {"purpose": "explore", "batch": 4, "steps": 3, "accumulation": 1, "seed": 0}
@@ -82,7 +83,7 @@ def run_trial(script, *arguments, setup=None, command=None, **trial):
     )
     os.close(request_read)
     os.close(report_write)
-    for line in (set_up, {"type": "trial", "trial": asked}):
+    for line in (set_up, {"type": "trial", "trial": asked, "devices": list(devices)}):
         os.write(request_write, json.dumps(line).encode() + b"\n")
     replies = []
 
