@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "autobatch/base/status_macros.h"
 #include "orchestrator/dialect/discovery.h"
 #include "orchestrator/dialect/run_id.h"
@@ -61,6 +62,12 @@ absl::StatusOr<AgentFlags> Agent(const LaunchLine& line, const LauncherFacts& la
   std::vector<std::string> arguments = line.agent_arguments;
   Append(arguments, common);
   if (!line.coordinator.empty()) Append(arguments, {"--coordinator", line.coordinator});
+  // The same command runs on every node, and one of them hosts the coordinator: that all would have
+  // told it the same is a setting that they compare.
+  if (!line.coordinator_arguments.empty()) {
+    Append(arguments,
+           {"--config", absl::StrCat("plan=", absl::StrJoin(line.coordinator_arguments, " "))});
+  }
   if (!line.socket.empty()) Append(arguments, {"--socket", line.socket});
   if (line.world_size.has_value()) {
     Append(arguments, {"--world-size", absl::StrCat(*line.world_size)});
@@ -88,6 +95,12 @@ absl::StatusOr<CoordinatorFlags> Coordinator(const LaunchLine& line, const Launc
 
 absl::StatusOr<HostedRun> PlanHostedRun(const LaunchLine& line, const LauncherFacts& launcher,
                                         const WorldCommand& world, absl::string_view unique) {
+  if (!line.coordinator.empty() && !line.coordinator_arguments.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(line.coordinator_arguments.front(),
+                     " and --coordinator contradict: the "
+                     "coordinator that is there was told it when it was started"));
+  }
   const Nodes nodes = NodesOf(line, launcher, world);
   const bool single = nodes.most == 1 && line.coordinator.empty();
   HostedRun run;
@@ -107,10 +120,6 @@ absl::StatusOr<HostedRun> PlanHostedRun(const LaunchLine& line, const LauncherFa
   if (hosts) {
     AB_ASSIGN_OR_RETURN(run.coordinator,
                         Coordinator(line, launcher, common, nodes, run.agent.state_directory));
-  } else if (!line.coordinator_arguments.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(line.coordinator_arguments.front(),
-                     " is the coordinator's to say, and this program does not host it"));
   }
   return run;
 }

@@ -97,8 +97,18 @@ TEST(PlanHostedRun_WhatIsMissing, IsSaidAtOnce) {
   EXPECT_THAT(error("--secret-file /s -- torchrun --nnodes=2 t.py", {}), HasSubstr("--run-id"));
   EXPECT_THAT(error("--secret-file /s --run-id job -- torchrun --nnodes=2 t.py", {}),
               HasSubstr("--coordinator HOST:PORT"));
-  EXPECT_THAT(error("--secret-file /s --rule exact --global-batch 8 -- srun t.py", Slurm("n2")),
-              HasSubstr("--rule is the coordinator's to say"));
+  EXPECT_THAT(error("--secret-file /s --rule exact --global-batch 8 --coordinator n1 -- srun t.py",
+                    Slurm("n2")),
+              HasSubstr("--rule and --coordinator contradict"));
+}
+
+TEST(PlanHostedRun_PlanOfTheSameCommandOnEveryNode, IsASettingThatIsCompared) {
+  for (const char* node : {"n1", "n2"}) {
+    const HostedRun run =
+        Planned("--secret-file /s --rule exact --global-batch 8 -- srun t.py", Slurm(node));
+    ASSERT_EQ(run.agent.settings.size(), 1u);
+    EXPECT_EQ(run.agent.settings[0].value, "--rule exact --global-batch 8");
+  }
 }
 
 TEST(PlanHostedRun_InitContainer, EndsWithTheFirstCommit) {
