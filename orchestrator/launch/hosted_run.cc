@@ -64,9 +64,8 @@ absl::StatusOr<AgentFlags> Agent(const LaunchLine& line, const LauncherFacts& la
   if (!line.coordinator.empty()) Append(arguments, {"--coordinator", line.coordinator});
   // The same command runs on every node, and one of them hosts the coordinator: that all would have
   // told it the same is a setting that they compare.
-  if (!line.coordinator_arguments.empty()) {
-    Append(arguments,
-           {"--config", absl::StrCat("plan=", absl::StrJoin(line.coordinator_arguments, " "))});
+  if (!line.plan_arguments.empty()) {
+    Append(arguments, {"--config", absl::StrCat("plan=", absl::StrJoin(line.plan_arguments, " "))});
   }
   if (!line.socket.empty()) Append(arguments, {"--socket", line.socket});
   if (line.world_size.has_value()) {
@@ -82,22 +81,27 @@ absl::StatusOr<AgentFlags> Agent(const LaunchLine& line, const LauncherFacts& la
 absl::StatusOr<CoordinatorFlags> Coordinator(const LaunchLine& line, const LauncherFacts& launcher,
                                              const std::vector<std::string>& common,
                                              const Nodes& nodes, const std::string& folder) {
-  std::vector<std::string> arguments = line.coordinator_arguments;
+  std::vector<std::string> arguments = line.plan_arguments;
+  Append(arguments, line.coordinator_arguments);
   Append(arguments, common);
   Append(arguments, {"--min-nodes", absl::StrCat(nodes.least), "--max-nodes",
                      absl::StrCat(nodes.most), "--state-dir", folder + "/coordinator"});
+  AB_ASSIGN_OR_RETURN(CoordinatorFlags flags, ParseCoordinatorFlags(arguments, launcher));
   // Nobody else is to find it.
-  if (nodes.most == 1) Append(arguments, {"--bind", "127.0.0.1", "--port", "0"});
-  return ParseCoordinatorFlags(arguments, launcher);
+  if (nodes.most == 1 && line.coordinator_arguments.empty()) {
+    flags.bind_address = "127.0.0.1";
+    flags.ports = {0, 0};
+  }
+  return flags;
 }
 
 }  // namespace
 
 absl::StatusOr<HostedRun> PlanHostedRun(const LaunchLine& line, const LauncherFacts& launcher,
                                         const WorldCommand& world, absl::string_view unique) {
-  if (!line.coordinator.empty() && !line.coordinator_arguments.empty()) {
+  if (!line.coordinator.empty() && !line.plan_arguments.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(line.coordinator_arguments.front(),
+        absl::StrCat(line.plan_arguments.front(),
                      " and --coordinator contradict: the "
                      "coordinator that is there was told it when it was started"));
   }

@@ -145,8 +145,8 @@ absl::Status CheckNothingHosted(const po::variables_map& values, const LaunchLin
   for (const char* name : {"min-nodes", "max-nodes", "coordinator", "probe"}) {
     if (values.count(name) > 0) given = absl::StrCat("--", name);
   }
-  for (const auto* arguments :
-       {&line.credential_arguments, &line.coordinator_arguments, &line.agent_arguments}) {
+  for (const auto* arguments : {&line.credential_arguments, &line.plan_arguments,
+                                &line.coordinator_arguments, &line.agent_arguments}) {
     if (!arguments->empty()) given = arguments->front();
   }
   if (given.empty()) return absl::OkStatus();
@@ -190,6 +190,7 @@ absl::StatusOr<po::variables_map> ParseOptions(std::span<const std::string> argu
   AB_ASSIGN_OR_RETURN(po::variables_map values,
                       ParseFlags(all, arguments, "the command to start follows '--'"));
   const po::options_description own = LaunchOptions();
+  const po::options_description plan = HostedPlanOptions();
   const po::options_description coordinator = HostedCoordinatorOptions();
   const po::options_description credentials = CredentialOptions();
   const auto parsed =
@@ -203,6 +204,7 @@ absl::StatusOr<po::variables_map> ParseOptions(std::span<const std::string> argu
       return options.find_nothrow(option.string_key, false) != nullptr;
     };
     auto& theirs = in(credentials)   ? line.credential_arguments
+                   : in(plan)        ? line.plan_arguments
                    : in(coordinator) ? line.coordinator_arguments
                                      : line.agent_arguments;
     theirs.insert(theirs.end(), option.original_tokens.begin(), option.original_tokens.end());

@@ -55,9 +55,10 @@ struct LaunchLine {
   std::string coordinator;
   // What is probed instead of a built-in workload; empty: that.
   std::vector<std::string> probe_command;
-  // Options for the coordinator and the agent hosted here, as they were given; certificates are for
-  // both.
+  // Options for the coordinator and the agent hosted here, as they were given: certificates for
+  // both, what is to be agreed on, and the rest.
   std::vector<std::string> credential_arguments;
+  std::vector<std::string> plan_arguments;
   std::vector<std::string> coordinator_arguments;
   std::vector<std::string> agent_arguments;
   // Behind "--", as it is.

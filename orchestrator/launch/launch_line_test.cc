@@ -33,7 +33,7 @@ std::string Error(absl::string_view text, const Environment& environment = {}) {
 TEST(ParseLaunchLine_CommandOnly, AgreesHere) {
   const LaunchLine line = Line(
       "--workload gpt2 --rule exact --device cuda -q --global-batch=64 --max-nodes 2 "
-      "--coordinator n1:5 -- torchrun t.py --socket x -- --batch {micro_batch}");
+      "--coordinator n1:5 --port 7 -- torchrun t.py --socket x -- --batch {micro_batch}");
   EXPECT_THAT(line.command,
               ElementsAre("torchrun", "t.py", "--socket", "x", "--", "--batch", "{micro_batch}"));
   EXPECT_EQ(line.socket, "");
@@ -41,7 +41,8 @@ TEST(ParseLaunchLine_CommandOnly, AgreesHere) {
   EXPECT_TRUE(line.quiet);
   EXPECT_TRUE(AgreesHere(line));
   EXPECT_THAT(line.agent_arguments, ElementsAre("--workload", "gpt2", "--device", "cuda"));
-  EXPECT_THAT(line.coordinator_arguments, ElementsAre("--rule", "exact", "--global-batch=64"));
+  EXPECT_THAT(line.coordinator_arguments, ElementsAre("--port", "7"));
+  EXPECT_THAT(line.plan_arguments, ElementsAre("--rule", "exact", "--global-batch=64"));
   EXPECT_EQ(line.max_nodes, 2);
   EXPECT_EQ(line.coordinator, "n1:5");
 }

@@ -89,21 +89,29 @@ po::options_description LaunchOptions() {
       all.add(SourceOptions()).add(StartOptions()).add(HostOptions()).add(OutputOptions()));
 }
 
-po::options_description HostedCoordinatorOptions() {
-  po::options_description group("The coordinator hosted here", kLineLength);
-  group.add_options()("last-call", TextOption("T"),
-                      "for more nodes, once there are enough (default: 5s)")(
-      "failed-device", TextOption("P"),
-      "a device without a batch: fail or exclude (default: fail)")(
+po::options_description HostedPlanOptions() {
+  po::options_description group("What the coordinator hosted here agrees on", kLineLength);
+  group.add_options()("failed-device", TextOption("P"),
+                      "a device without a batch: fail or exclude (default: fail)")(
       "nccl", TextOption("M"),
       "take the minimum by NCCL too: off, prefer or require (default: off)");
   po::options_description all;
   return std::move(all.add(group).add(PlanOptions()));
 }
 
+po::options_description HostedCoordinatorOptions() {
+  po::options_description group("The coordinator hosted here", kLineLength);
+  group.add_options()("bind", TextOption("ADDRESS"),
+                      "one address of this machine (default: all; 127.0.0.1 for a single node)")(
+      "port", TextOption("PORT[-PORT]"),
+      "the first free one (default: one made of the run id, as agents expect it)")(
+      "last-call", TextOption("T"), "for more nodes, once there are enough (default: 5s)");
+  return group;
+}
+
 po::options_description AllLaunchOptions() {
   po::options_description all = LaunchOptions();
-  all.add(HostedCoordinatorOptions());
+  all.add(HostedPlanOptions()).add(HostedCoordinatorOptions());
   std::set<std::string> known;
   for (const auto& option : all.options()) known.insert(option->long_name());
   po::options_description agent("The agent hosted here", kLineLength);

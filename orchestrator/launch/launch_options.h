@@ -9,7 +9,9 @@ namespace autobatch {
 // The options of `launch` itself.
 boost::program_options::options_description LaunchOptions();
 
-// Those that are handed to the coordinator hosted here, as they are.
+// Those that are handed to the coordinator hosted here, as they are: what it is to agree on, which
+// has to be the same on every node that might host it, and how it goes about it.
+boost::program_options::options_description HostedPlanOptions();
 boost::program_options::options_description HostedCoordinatorOptions();
 
 // Every option: these, and those of the agent hosted here, which is handed what is left.
