@@ -5,12 +5,12 @@
 #include <boost/asio/post.hpp>
 #include <exception>
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/files.h"
+#include "autobatch/base/random_word.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/base/version.h"
 #include "autobatch/probe/node_summary.h"
@@ -29,12 +29,6 @@ namespace autobatch {
 namespace {
 
 namespace asio = boost::asio;
-
-// For this start of the program alone.
-std::string RandomWord() {
-  std::random_device random;
-  return absl::StrCat(absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8));
-}
 
 std::string BootId() {
   const std::string id = ReadFile("/proc/sys/kernel/random/boot_id").value_or("");
@@ -118,6 +112,7 @@ absl::Status AgentHost::CompleteHello(const LauncherFacts& launcher) {
   AgentHello& hello = flags_.config.hello;
   const std::vector<Device>& devices = node_->devices();
   const WorkloadSpec workload = WorkloadFor(flags_.probe, devices.front());
+  // For this start of the program alone.
   hello.incarnation = RandomWord();
   if (hello.boot_id.empty()) hello.boot_id = BootId();
   bool cuda = false;

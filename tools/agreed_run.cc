@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/files.h"
 #include "autobatch/base/mutex.h"
+#include "autobatch/base/random_word.h"
 #include "autobatch/base/status_macros.h"
 #include "orchestrator/core/exit_codes.h"
 #include "orchestrator/launch/hosted_run.h"
@@ -27,12 +27,6 @@
 namespace autobatch {
 namespace {
 
-// A name for a run of this node alone.
-std::string UniqueWord() {
-  std::random_device random;
-  return absl::StrCat(absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8));
-}
-
 absl::Status WriteOutput(LaunchFormat format, const LaunchOutput& output) {
   AB_ASSIGN_OR_RETURN(const std::string text, Formatted(format, output));
   return WriteAll(STDOUT_FILENO, text, "stdout");
@@ -45,7 +39,7 @@ class AgreedRun {
       : line_(line), world_(world), environment_(environment), signals_(signals) {}
 
   int Run(const LauncherFacts& launcher) {
-    const absl::StatusOr<HostedRun> run = PlanHostedRun(line_, launcher, world_, UniqueWord());
+    const absl::StatusOr<HostedRun> run = PlanHostedRun(line_, launcher, world_, RandomWord());
     if (!run.ok()) return Complain(run.status(), kExitUsage);
     int exit_code = kExitInternal;
     auto agreement = HostedAgreement::Start(*run, launcher, lines_, exit_code);

@@ -48,8 +48,8 @@ po::options_description DeviceOptions() {
                       "(default: every visible GPU, else the CPU)")(
       "scope", TextOption("S"),
       "what one trial of a command runs on: device (each by itself) or node (all at once, as "
-      "torchrun trains) (default: device)")(
-      "parallel", TextOption("N"), "devices probed at the same time; 0: all (default: 0)")(
+      "torchrun trains) (default: device)")("parallel", TextOption("N"),
+                                            "devices probed at the same time; 0: all (default: 0)")(
       "memory-limit", TextOption("SIZE"),
       "as if no more than this were free, such as 8GiB; the CPU takes at most 2 GiB without it")(
       "headroom", TextOption("SIZE|%"),

@@ -3,8 +3,12 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "autobatch/base/clock.h"
@@ -26,6 +30,12 @@ std::string HostName() {
   return name;
 }
 
+absl::string_view FirstLine(absl::string_view text) { return text.substr(0, text.find('\n')); }
+
+std::optional<std::string> Known(const std::string& version) {
+  return version.empty() ? std::nullopt : std::make_optional(version);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::Describe(const ProbeSpec& spec,
@@ -42,10 +52,21 @@ absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::Describe(const ProbeSpec& 
   DeviceSources sources = node->Sources();
   if (!name.empty()) sources.host_name = name;
   AB_ASSIGN_OR_RETURN(node->list_, ListDevices(request, sources));
-  AB_ASSIGN_OR_RETURN(node->worker_,
-                      DescribeWorker(node->programs_, Add(Clock::Real().Now(), kDescribeTimeout)));
-  AB_ASSIGN_OR_RETURN(
-      node->list_, ApplyVerdict(request, sources, std::move(node->list_), node->worker_.devices));
+  absl::StatusOr<WorkerDescription> worker =
+      DescribeWorker(node->programs_, Add(Clock::Real().Now(), kDescribeTimeout));
+  if (worker.ok()) {
+    node->worker_ = *std::move(worker);
+    AB_ASSIGN_OR_RETURN(
+        node->list_, ApplyVerdict(request, sources, std::move(node->list_), node->worker_.devices));
+  } else if (spec.workload.kind == WorkloadKind::kCommand) {
+    // A command brings its own framework; only the second opinion on the devices is missing.
+    node->list_.warnings.push_back(absl::StrCat(
+        "the worker does not start here, so that the driver was not asked which devices "
+        "are visible: ",
+        FirstLine(worker.status().message())));
+  } else {
+    return worker.status();
+  }
   AB_RETURN_IF_ERROR(CheckScope(spec, node->list_.devices));
   node->memory_ = std::make_unique<DeviceMemoryReader>(std::move(sources.nvml));
   return node;
@@ -60,7 +81,7 @@ HostFacts LocalNode::Facts() const {
   return {.date = absl::FormatTime(absl::RFC3339_sec, absl::Now(), absl::LocalTimeZone()),
           .host = HostName(),
           .autobatch_version = kVersion,
-          .libtorch_version = worker_.libtorch_version,
+          .libtorch_version = Known(worker_.libtorch_version),
           .cuda_version = worker_.cuda_version,
           .driver_version = list_.driver_version,
           .nccl_version = worker_.nccl_version,
@@ -84,17 +105,16 @@ NodeProbeParts LocalNode::Parts() {
 
 CommandTrialOptions LocalNode::CommandOptions(std::vector<Device> devices,
                                               const WorkloadSpec& workload) {
-  return {.guard = programs_.guard,
-          // Without it, as in an incomplete installation, the driver's view is left.
-          .observer = FindBeside("autobatch/observer", "libobserver.so").value_or(""),
-          .environment = programs_.environment,
-          .working_directory = std::filesystem::absolute(ResolveUserPath(".")).string(),
-          .devices = std::move(devices),
-          .workload = workload,
-          .world_size = WorldSize(spec_, static_cast<int64_t>(list_.devices.size())),
-          .read_device_memory = [this](const Device& device) {
-            return memory_->Read(device.uuid);
-          }};
+  return {
+      .guard = programs_.guard,
+      // Without it, as in an incomplete installation, the driver's view is left.
+      .observer = FindBeside("autobatch/observer", "libobserver.so").value_or(""),
+      .environment = programs_.environment,
+      .working_directory = std::filesystem::absolute(ResolveUserPath(".")).string(),
+      .devices = std::move(devices),
+      .workload = workload,
+      .world_size = WorldSize(spec_, static_cast<int64_t>(list_.devices.size())),
+      .read_device_memory = [this](const Device& device) { return memory_->Read(device.uuid); }};
 }
 
 }  // namespace autobatch

@@ -53,9 +53,10 @@ def _check_version(rctx, torch):
                 words = line.split(" ")
                 if len(words) == 3 and words[0] == "#define":
                     found[words[1]] = words[2]
-    version = "%s.%s" % (found.get("TORCH_VERSION_MAJOR", "?"), found.get("TORCH_VERSION_MINOR", "?"))
+    version = ".".join([found.get("TORCH_VERSION_" + part, "?") for part in ["MAJOR", "MINOR"]])
     if version != _VERSION:
         fail("LibTorch %s is in %s; expected %s." % (version, torch, _VERSION) + _HELP)
+    return version + "." + found.get("TORCH_VERSION_PATCH", "?")
 
 def _check_binary(rctx, torch):
     library = str(_below(torch, "lib", "libc10.so"))
@@ -100,7 +101,7 @@ def _libtorch_repository_impl(rctx):
     root, origin = _root(rctx)
     torch = _torch_folder(root, origin)
     _check_files(torch)
-    _check_version(rctx, torch)
+    version = _check_version(rctx, torch)
     _check_binary(rctx, torch)
     cuda_include = _cuda_include(rctx, torch)
     nccl_include = _nccl_include(torch, cuda_include)
@@ -115,6 +116,7 @@ def _libtorch_repository_impl(rctx):
             rctx.symlink(_below(nvidia, library, "include"), library + "_include")
     rctx.symlink(torch.get_child("lib"), "lib")
     nccl_lib = nccl_include.dirname.get_child("lib") if nccl_include else None
+    rctx.file("version", version)
     rctx.template("BUILD.bazel", Label("//third_party/libtorch:libtorch.BUILD"), {
         "{HAVE_NCCL}": "1" if nccl_include else "0",
         "{LIB}": str(torch.get_child("lib").realpath),
