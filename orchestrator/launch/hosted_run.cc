@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "autobatch/base/status_macros.h"
@@ -80,8 +81,14 @@ absl::StatusOr<AgentFlags> Agent(const LaunchLine& line, const LauncherFacts& la
 
 absl::StatusOr<CoordinatorFlags> Coordinator(const LaunchLine& line, const LauncherFacts& launcher,
                                              const std::vector<std::string>& common,
-                                             const Nodes& nodes, const std::string& folder) {
+                                             const Nodes& nodes, bool elastic,
+                                             const std::string& folder) {
   std::vector<std::string> arguments = line.plan_arguments;
+  // A smaller world goes on with a row of the record that it has.
+  const bool ranged = std::any_of(arguments.begin(), arguments.end(), [](const std::string& word) {
+    return absl::StartsWith(word, "--min-ranks");
+  });
+  if (elastic && !ranged) Append(arguments, {"--min-ranks", "1"});
   Append(arguments, line.coordinator_arguments);
   Append(arguments, common);
   Append(arguments, {"--min-nodes", absl::StrCat(nodes.least), "--max-nodes",
@@ -122,8 +129,8 @@ absl::StatusOr<HostedRun> PlanHostedRun(const LaunchLine& line, const LauncherFa
   AB_ASSIGN_OR_RETURN(run.agent, Agent(line, launcher, common));
   AB_ASSIGN_OR_RETURN(const bool hosts, HostsCoordinator(line, launcher, nodes));
   if (hosts) {
-    AB_ASSIGN_OR_RETURN(run.coordinator,
-                        Coordinator(line, launcher, common, nodes, run.agent.state_directory));
+    AB_ASSIGN_OR_RETURN(run.coordinator, Coordinator(line, launcher, common, nodes, world.elastic,
+                                                     run.agent.state_directory));
   }
   return run;
 }

@@ -89,6 +89,15 @@ TEST(PlanHostedRun_NodeCount, IsTheUsersElseTheCommandsElseTheLaunchers) {
             std::make_pair(int64_t{1}, int64_t{2}));
 }
 
+TEST(PlanHostedRun_ElasticWorld, HasRowsForSmallerOnes) {
+  const auto least = [](absl::string_view text) {
+    return Planned(text, Slurm("n1")).coordinator->plan.request.min_world_size;
+  };
+  EXPECT_EQ(least("--secret-file /s -- torchrun --nnodes=1:2 t.py"), 1);
+  EXPECT_EQ(least("--secret-file /s --min-ranks 4 -- torchrun --nnodes=1:2 t.py"), 4);
+  EXPECT_EQ(least("--secret-file /s -- torchrun --nnodes=2 t.py"), std::nullopt);
+}
+
 TEST(PlanHostedRun_WhatIsMissing, IsSaidAtOnce) {
   const auto error = [](absl::string_view text, const LauncherFacts& launcher) {
     return std::string(Plan(text, launcher).status().message());

@@ -1,8 +1,10 @@
 #include "orchestrator/launch/worker_values.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "autobatch/base/files.h"
 #include "autobatch/base/status_macros.h"
 #include "orchestrator/core/exit_codes.h"
@@ -12,6 +14,8 @@
 
 namespace autobatch {
 namespace {
+
+constexpr absl::Duration kAskAgain = absl::Milliseconds(200);
 
 absl::Status StatusOf(const WorkerReply& reply) {
   switch (reply.verdict) {
@@ -48,8 +52,23 @@ absl::StatusOr<WorkerReply> Granted(const Record& record, const std::string& pat
   return reply;
 }
 
+// A world that has just changed its size may be ahead of the agents' round: a record without a row
+// for it is asked for again, for a while.
+absl::StatusOr<WorkerReply> AskForThisWorld(const WorkerSource& source,
+                                            const WorkerRequest& request) {
+  const SteadyTime settled = std::min(source.deadline, Add(Clock::Real().Now(), source.settling));
+  while (true) {
+    absl::StatusOr<WorkerReply> reply = AskAgent(source.socket, request, source.deadline);
+    if (!reply.ok() || reply->verdict != WorkerVerdict::kWorldSize ||
+        Clock::Real().Now() >= settled) {
+      return reply;
+    }
+    absl::SleepFor(kAskAgain);
+  }
+}
+
 absl::StatusOr<WorkerReply> FromAgent(const WorkerSource& source, const WorkerRequest& request) {
-  AB_ASSIGN_OR_RETURN(WorkerReply reply, AskAgent(source.socket, request, source.deadline));
+  AB_ASSIGN_OR_RETURN(WorkerReply reply, AskForThisWorld(source, request));
   AB_RETURN_IF_ERROR(StatusOf(reply));
   AB_RETURN_IF_ERROR(CheckShare(source, *reply.share));
   return reply;

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "autobatch/base/clock.h"
 #include "orchestrator/plan/record.h"
 #include "orchestrator/service/worker_request.h"
@@ -24,6 +25,9 @@ struct WorkerSource {
   std::string run_id;
   DigestFunction digest;
   SteadyTime deadline;
+  // How long a record that has no row for this world may be an earlier round's: to notice a lost
+  // node and to commit without it takes the coordinator's 7 s and some.
+  absl::Duration settling = absl::Seconds(15);
   bool allow_simulated = false;
   // What to start on where there is no agreement; absent: nothing starts.
   std::optional<int64_t> fallback_batch;

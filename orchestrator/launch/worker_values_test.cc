@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/files.h"
@@ -25,12 +27,17 @@ std::string Digest(absl::string_view text) {
   return absl::StrCat(absl::Hex(std::hash<std::string>()(std::string(text))));
 }
 
-// An agent with one fixed answer.
+// An agent with fixed answers, of which the last is given again and again.
 class FakeAgent {
  public:
-  FakeAgent(const std::string& path, WorkerReply reply) {
-    auto server = WorkerServer::Listen(
-        io_, {.path = path}, [reply](const WorkerRequest&) { return std::optional(reply); });
+  FakeAgent(const std::string& path, WorkerReply reply)
+      : FakeAgent(path, std::vector<WorkerReply>{std::move(reply)}) {}
+  FakeAgent(const std::string& path, std::vector<WorkerReply> replies) {
+    auto server = WorkerServer::Listen(io_, {.path = path},
+                                       [replies, next = size_t{0}](const WorkerRequest&) mutable {
+                                         const size_t at = std::min(next++, replies.size() - 1);
+                                         return std::optional(replies[at]);
+                                       });
     EXPECT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     thread_ = std::thread([this] { io_.run(); });
@@ -62,6 +69,7 @@ class ObtainShareTest : public ::testing::Test {
     return {.run_id = "job1",
             .digest = Digest,
             .deadline = Add(Clock::Real().Now(), absl::Milliseconds(100)),
+            .settling = absl::ZeroDuration(),
             .warn = [this](absl::string_view text) { absl::StrAppend(&warning_, text); }};
   }
 
@@ -139,6 +147,20 @@ TEST_F(ObtainShareTest, Agent_AnswersAndItsRefusalsAreKindsOfErrors) {
     EXPECT_EQ(LaunchExitCode(reply.status()), exit_code);
     EXPECT_EQ(reply.status().message(), "because");
   }
+}
+
+TEST_F(ObtainShareTest, WorldAheadOfTheRound_IsAskedForAgain) {
+  WorkerSource source = Source();
+  source.socket = Path("sock");
+  source.deadline = Add(Clock::Real().Now(), absl::Minutes(1));
+  source.settling = absl::Minutes(1);
+  WorkerReply granted{.verdict = WorkerVerdict::kGranted};
+  granted.share = WorkerShare{.run_id = "job1", .micro_batch = 8};
+  const FakeAgent agent(source.socket,
+                        {{.verdict = WorkerVerdict::kWorldSize, .message = "no row"}, granted});
+  const auto reply = ObtainShare(source, Rank(0, 1));
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->share->micro_batch, 8);
 }
 
 TEST_F(ObtainShareTest, NoAgent_IsAPeerLost) {
