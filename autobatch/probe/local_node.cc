@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -59,11 +61,16 @@ absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::Describe(const ProbeSpec& 
     AB_ASSIGN_OR_RETURN(
         node->list_, ApplyVerdict(request, sources, std::move(node->list_), node->worker_.devices));
   } else if (spec.workload.kind == WorkloadKind::kCommand) {
-    // A command brings its own framework; only the second opinion on the devices is missing.
-    node->list_.warnings.push_back(absl::StrCat(
-        "the worker does not start here, so that the driver was not asked which devices "
-        "are visible: ",
-        FirstLine(worker.status().message())));
+    // A command brings its own framework; only the second opinion on the GPUs is missing.
+    const std::vector<Device>& devices = node->list_.devices;
+    const bool has_gpu = std::any_of(devices.begin(), devices.end(), [](const Device& device) {
+      return device.kind != DeviceKind::kCpu;
+    });
+    if (has_gpu)
+      node->list_.warnings.push_back(absl::StrCat(
+          "the worker does not start here, so that the driver was not asked which devices "
+          "are visible: ",
+          FirstLine(worker.status().message())));
   } else {
     return worker.status();
   }

@@ -5,10 +5,11 @@
 here=$(dirname "$(readlink -f "$0")")
 
 give_up() {
-  echo "worker: $1" >&2
+  # The last line is the one that a report repeats first.
+  echo "worker: your own script needs none of this: probe -- python train.py --batch {batch}" >&2
   echo "worker: the built-in workloads need LibTorch @LIBTORCH@: set LIBTORCH_DIR to it (the folder with lib/)," \
     "or put a python3 that has torch @LIBTORCH@ first in PATH" >&2
-  echo "worker: your own script needs none of this: probe -- python train.py --batch {batch}" >&2
+  echo "worker: $1" >&2
   exit 127
 }
 
