@@ -122,12 +122,11 @@ int Serve(const CoordinatorFlags& flags, ProgressLines& lines, SignalWatcher& si
     return kExitInternal;
   }
   signals.OnSignal([&host](int signal) {
-    (*host)->Drain(absl::StrCat("the coordinator was ended by signal ", signal));
+    (*host)->Drain(absl::StrCat("it was ended by signal ", signal), kExitSignal + signal);
   });
   const ServiceOutcome outcome = (*host)->Run();
   signals.OnSignal(nullptr);
-  int exit_code = outcome.exit_code;
-  if (signals.received() != 0) exit_code = kExitSignal + signals.received();
+  const int exit_code = outcome.exit_code;
   if (exit_code == kExitOk) {
     lines.Say(outcome.text);
   } else {

@@ -83,9 +83,10 @@ asio::awaitable<void> CoordinatorHost::Serve() {
   co_await tasks_.Join();
 }
 
-void CoordinatorHost::Drain(std::string reason) {
-  asio::post(io_,
-             [this, reason = std::move(reason)]() mutable { service_->Drain(std::move(reason)); });
+void CoordinatorHost::Drain(std::string reason, int exit_code) {
+  asio::post(io_, [this, reason = std::move(reason), exit_code]() mutable {
+    service_->Drain(std::move(reason), exit_code);
+  });
 }
 
 }  // namespace autobatch

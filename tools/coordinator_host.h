@@ -41,8 +41,8 @@ class CoordinatorHost {
   // Until the run is over.
   ServiceOutcome Run();
 
-  // From any thread, at any time.
-  void Drain(std::string reason);
+  // As CoordinatorService::Drain; from any thread, while Run() runs.
+  void Drain(std::string reason, int exit_code);
 
  private:
   CoordinatorHost();

@@ -138,7 +138,7 @@ ServiceOutcome HostedAgreement::Finish(const std::string& reason, bool done, int
   }
   if (!over) Leave(reason, done, exit_code);
   if (agent_thread_.joinable()) agent_thread_.join();
-  if (coordinator_ != nullptr) coordinator_->Drain(reason);
+  if (coordinator_ != nullptr) coordinator_->Drain(reason, exit_code);
   if (coordinator_thread_.joinable()) coordinator_thread_.join();
   MutexLock lock(mutex_);
   return *outcome_;
@@ -157,7 +157,7 @@ HostedAgreement::~HostedAgreement() {
     Leave("launch has failed", false, kExitInternal);
     agent_thread_.join();
   }
-  if (coordinator_ != nullptr) coordinator_->Drain("launch has failed");
+  if (coordinator_ != nullptr) coordinator_->Drain("launch has failed", kExitInternal);
   if (coordinator_thread_.joinable()) coordinator_thread_.join();
 }
 

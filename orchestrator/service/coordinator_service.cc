@@ -76,8 +76,8 @@ asio::awaitable<ServiceOutcome> CoordinatorService::Run() {
   co_return *outcome_;
 }
 
-void CoordinatorService::Drain(std::string reason) {
-  Handle(coordinator::Drain{std::move(reason)});
+void CoordinatorService::Drain(std::string reason, int exit_code) {
+  Handle(coordinator::Drain{.reason = std::move(reason), .exit_code = exit_code});
 }
 
 void CoordinatorService::Handle(CoordinatorEvent event) {

@@ -67,8 +67,9 @@ class CoordinatorService {
   // Serves until the run is over; then nobody is connected any more and the listener is closed.
   boost::asio::awaitable<ServiceOutcome> Run();
 
-  // Leaves, telling everybody why; Run() then ends soon.
-  void Drain(std::string reason);
+  // Leaves with this exit code; Run() then ends soon. 0: its work is done, and who has a committed
+  // record keeps it; otherwise everybody is told why the run is over.
+  void Drain(std::string reason, int exit_code);
 
  private:
   struct Peer;

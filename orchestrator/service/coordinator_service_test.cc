@@ -42,7 +42,7 @@ TEST_F(CoordinatorServiceTest, State_IsOnTheDiskAndRoundsGoOnAfterARestart) {
   const auto state = LoadState(StateFile(), "job");
   ASSERT_TRUE(state.ok() && state->has_value());
   EXPECT_EQ((*state)->committed_round, 1);
-  coordinator_->Drain("restarted");
+  coordinator_->Drain("restarted", kExitOk);
   RunUntil([this] { return outcome_.has_value(); });
   RunUntil([this] { return AllOver(); });
   agents_.clear();
@@ -100,7 +100,7 @@ TEST_F(CoordinatorServiceTest, Drain_TellsEverybodyWhy) {
   StartCoordinator();
   StartAgent("n1", 24);
   RunUntil([this] { return !said_.empty(); });
-  coordinator_->Drain("ended by signal 15");
+  coordinator_->Drain("ended by signal 15", 143);
   RunUntil([this] { return AllOver(); });
   EXPECT_THAT(agents_.at("n1").outcome->text, HasSubstr("signal 15"));
 }

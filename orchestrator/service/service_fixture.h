@@ -67,7 +67,8 @@ class ServiceFixture : public testing::Test {
   }
 
   ~ServiceFixture() override {
-    if (coordinator_ != nullptr && !outcome_.has_value()) coordinator_->Drain("the test is over");
+    if (coordinator_ != nullptr && !outcome_.has_value())
+      coordinator_->Drain("the test is over", 0);
     for (auto& [name, agent] : agents_) {
       if (!agent.outcome.has_value()) agent.service->Drain("the test is over", false, 143);
     }

@@ -1,6 +1,6 @@
 """A worker without a model, in place of the real one: FAKE names what is wrong with it.
 
-Each of its processes writes "PHASE PID" to the FIFO FAKE_FIFO.
+Each of its processes writes "PHASE PID" to the FIFO FAKE_FIFO, where that is named.
 """
 
 import json
@@ -18,6 +18,8 @@ def forever():
 
 
 def tell(phase):
+    if "FAKE_FIFO" not in os.environ:
+        return
     fifo = os.open(os.environ["FAKE_FIFO"], os.O_WRONLY)
     os.write(fifo, f"{phase} {os.getpid()}\n".encode())
     os.close(fifo)

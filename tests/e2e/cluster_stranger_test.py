@@ -1,0 +1,209 @@
+"""Whoever does not belong to a run, and a machine that has no more to give: the run goes on without them."""
+
+import contextlib
+import os
+import pathlib
+import signal
+import socket
+import struct
+import unittest
+
+from tests.e2e.cluster import PROGRAMS, Cluster, remove_programs
+
+# What services of other kinds say first.
+FOREIGN = {
+    "HTTP": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "plain frame": struct.pack(">IHHII", 0xAB414246, 1, 1, 2, 0) + b"{}",
+    "TCPStore": struct.pack("<I", 0x3C85F7CE) * 8,
+    "SSH": b"SSH-2.0-OpenSSH_9.2\r\n",
+    "zeros": bytes(1024),
+    "random": bytes((i * 151 + 7) % 256 for i in range(4096)),
+    "TLS record of 2^16 - 1 bytes": b"\x16\x03\x01\xff\xff" + bytes(64),
+}
+
+
+def tearDownModule():
+    remove_programs()
+
+
+def connect(address):
+    host, port = address.rsplit(":", 1)
+    return socket.create_connection((host, int(port)), timeout=60)
+
+
+class StrangerTest(unittest.TestCase):
+    """F10 to F15: nobody but members takes a place or moves a deadline."""
+
+    def setUp(self):
+        self.cluster = Cluster(self)
+
+    def agree(self, coordinator):
+        """Two agents are let in and agree."""
+        agents = [self.cluster.agent(name) for name in ("n1", "n2")]
+        for agent in agents:
+            agent.wait_for("training may start: .* 2 ranks")
+        self.assertEqual(coordinator.end(signal.SIGTERM), 128 + signal.SIGTERM)
+        self.assertLess(len(coordinator.lines), 100, coordinator.said)
+
+    def test_other_protocols_are_turned_away(self):
+        coordinator = self.cluster.coordinator(nodes="2")
+        for words in FOREIGN.values():
+            with connect(self.cluster.address) as peer:
+                peer.sendall(words)
+                # Until it hangs up; what it says is TLS's generic alert at most.
+                answer = b""
+                with contextlib.suppress(ConnectionError):
+                    while chunk := peer.recv(4096):
+                        answer += chunk
+                self.assertLess(len(answer), 64, words)
+        self.agree(coordinator)
+
+    def test_silent_peers_and_slow_ones_have_one_deadline_in_all(self):
+        coordinator = self.cluster.coordinator("--handshake-timeout", "2s", nodes="2")
+        with contextlib.ExitStack() as stack:
+            silent = [stack.enter_context(connect(self.cluster.address)) for _ in range(20)]
+            slow = stack.enter_context(connect(self.cluster.address))
+            slow.settimeout(0.2)
+            # A byte now and then: the deadline does not move.
+            with contextlib.suppress(ConnectionError):
+                for byte in b"\x16\x03\x01\x01\x00" * 1000:
+                    slow.sendall(bytes([byte]))
+                    with contextlib.suppress(TimeoutError):
+                        if not slow.recv(64):
+                            break
+                else:
+                    self.fail("it was listened to for ever")
+            for peer in silent:
+                with contextlib.suppress(ConnectionError):
+                    while peer.recv(64):
+                        pass
+        self.agree(coordinator)
+
+    def test_port_scan_takes_no_place_and_floods_no_log(self):
+        coordinator = self.cluster.coordinator(nodes="2")
+        for i in range(1000):
+            peer = connect(self.cluster.address)
+            if i % 2:
+                # Closed by a reset.
+                peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            peer.close()
+        self.agree(coordinator)
+
+    def test_wrong_secret_is_refused_and_the_reason_stays_here(self):
+        coordinator = self.cluster.coordinator(nodes="2")
+        wrong = self.cluster.agent("n9", secret=self.cluster.write_secret("wrong", "f" * 32))
+        self.assertEqual(wrong.end(), 9)
+        self.assertNotIn("f" * 32, wrong.said + coordinator.said)
+        self.assertNotIn("joined", coordinator.said)
+        self.agree(coordinator)
+
+    def test_agent_of_another_run_is_not_let_in(self):
+        coordinator = self.cluster.coordinator(nodes="2")
+        self.assertEqual(self.cluster.agent("n9", run_id="other").end(), 9)
+        self.agree(coordinator)
+
+    def test_secret_that_others_can_read_is_refused_before_anything_is_sent(self):
+        self.cluster.coordinator(nodes="2")
+        shown = self.cluster.write_secret("shown", "0123456789abcdef")
+        shown.chmod(0o644)
+        agent = self.cluster.agent("n1", secret=shown)
+        self.assertEqual(agent.end(), 2)
+        self.assertIn(str(shown), agent.said)
+
+    def test_secret_is_in_no_argument_and_no_environment(self):
+        coordinator = self.cluster.coordinator(nodes="2")
+        agent = self.cluster.agent("n1")
+        agent.wait_for("joined the run")
+        secret = self.cluster.secret.read_text()
+        for pid in (coordinator.pid, agent.pid):
+            for name in ("cmdline", "environ"):
+                self.assertNotIn(secret, pathlib.Path(f"/proc/{pid}/{name}").read_text())
+
+
+class ScarceTest(unittest.TestCase):
+    """F25, F27, F28."""
+
+    def setUp(self):
+        self.cluster = Cluster(self)
+
+    def test_without_descriptors_agents_wait_until_there_are_some(self):
+        cluster = self.cluster
+        coordinator = cluster.start(
+            ["prlimit", "--nofile=40:40", PROGRAMS / "coordinator", "--run-id", cluster.run_id,
+             "--secret-file", cluster.secret, "--bind", "127.0.0.1", "--port", "0", "--state-dir",
+             cluster.folder / "coordinator", "--min-nodes", "2", "--handshake-timeout", "3s"])
+        cluster.address = coordinator.wait_for(r"listens on (\S+),").group(1)
+        with contextlib.ExitStack() as stack:
+            for _ in range(60):
+                stack.enter_context(connect(cluster.address))
+            for agent in [cluster.agent(name) for name in ("n1", "n2")]:
+                agent.wait_for("training may start: .* 2 ranks")
+
+    def test_port_in_use_is_named(self):
+        self.cluster.coordinator(nodes="2")
+        port = self.cluster.address.rsplit(":", 1)[1]
+        second = self.cluster.start(
+            [PROGRAMS / "coordinator", "--run-id", "job2", "--secret-file", self.cluster.secret,
+             "--bind", "127.0.0.1", "--port", port, "--state-dir", self.cluster.folder / "second"])
+        self.assertEqual(second.end(), 2)
+        self.assertIn(port, second.said)
+
+    def test_same_port_again_after_a_restart(self):
+        first = self.cluster.coordinator(nodes="2")
+        port = self.cluster.address.rsplit(":", 1)[1]
+        agent = self.cluster.agent("n1")
+        agent.wait_for("joined the run")
+        # It closes first, so that the port's connections linger.
+        self.assertEqual(first.end(signal.SIGTERM), 128 + signal.SIGTERM)
+        self.cluster.coordinator(nodes="2", port=port)
+
+    def test_second_coordinator_on_the_same_state_is_refused(self):
+        first = self.cluster.coordinator(nodes="2")
+        second = self.cluster.start(
+            [PROGRAMS / "coordinator", "--run-id", self.cluster.run_id, "--secret-file",
+             self.cluster.secret, "--bind", "127.0.0.1", "--port", "0", "--state-dir",
+             self.cluster.folder / "coordinator"])
+        self.assertEqual(second.end(), 2)
+        self.assertIn(f"in use by process {first.pid}", second.said)
+
+    def test_tampered_and_torn_states_are_refused(self):
+        coordinator = self.cluster.coordinator(nodes="2")
+        agents = [self.cluster.agent(name) for name in ("n1", "n2")]
+        coordinator.wait_for("round 1 is committed")
+        coordinator.end(signal.SIGTERM)
+        for agent in agents:
+            agent.end()
+        state = self.cluster.folder / "coordinator" / "coordinator.state"
+        whole = state.read_bytes()
+        for damaged, says in ((whole[:-7], "torn"), (whole.replace(b'"round":1', b'"round":2'),
+                                                     "changed"), (b"", "empty")):
+            self.assertNotEqual(damaged, whole)
+            state.write_bytes(damaged)
+            successor = self.cluster.start(
+                [PROGRAMS / "coordinator", "--run-id", self.cluster.run_id, "--secret-file",
+                 self.cluster.secret, "--port", "0", "--state-dir", state.parent])
+            self.assertNotEqual(successor.end(), 0)
+            self.assertIn(says, successor.said)
+            self.assertIn(str(state), successor.said)
+
+    def test_agent_without_room_for_the_record_starts_nothing_anywhere(self):
+        coordinator = self.cluster.coordinator(nodes="2")
+        self.cluster.agent("n1").wait_for("joined the run")
+        # After the start, which takes away what is there.
+        (self.cluster.folder / "n1" / "record.json.prepared").symlink_to("/dev/full")
+        self.cluster.agent("n2")
+        coordinator.wait_for("round 1 is aborted: .*n1")
+        for name in ("n1", "n2"):
+            self.assertFalse(self.cluster.record(name).exists())
+
+    def test_older_record_is_gone_once_an_agent_has_started(self):
+        self.cluster.coordinator(nodes="2")
+        record = self.cluster.record("n1")
+        record.parent.mkdir(mode=0o700)
+        record.write_text("{}")
+        self.cluster.agent("n1").wait_for("joined the run")
+        self.assertFalse(record.exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
