@@ -82,6 +82,9 @@ class DevicesTest(unittest.TestCase):
         self.assertEqual(self.lines("rtx3090", "count", AUTOBATCH_SIM_READ_BACK="NonZeroOp=70"),
                          [{"count": 70}])
 
+    def test_answers_are_those_of_data_as_programs_expect_it(self):
+        self.assertEqual(self.lines("rtx3090", "answers"), [{"all": 1, "any": 0, "equal": 1, "unique": [1, 1]}])
+
     def test_other_ways_to_a_kernel_work(self):
         self.assertEqual(self.lines("rtx3090", "operations"), [{"operations": True}])
 

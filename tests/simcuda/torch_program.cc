@@ -7,6 +7,7 @@
 //   hold=BYTES         a tensor, kept until the input ends
 //   train=BATCH        three steps of a small residual network; a second number says the device
 //   count              how many of some numbers are not zero
+//   answers            what a program asks of tensors: all, any, equal, unique
 //   copies             numbers sent to the device and read back
 //   operations         a few kernels that are found by other ways than a plain launch
 
@@ -131,6 +132,15 @@ void Count() {
   std::printf("{\"count\": %ld}\n", x.nonzero().size(0));
 }
 
+void Answers() {
+  const torch::Tensor x = torch::ones(1000, OnDevice(0).dtype(torch::kLong));
+  const auto [values, positions, counts] =
+      torch::_unique2(x, /*sorted=*/true, /*return_inverse=*/false, /*return_counts=*/true);
+  std::printf("{\"all\": %d, \"any\": %d, \"equal\": %d, \"unique\": [%ld, %ld]}\n",
+              (x > 0).all().item<bool>(), (x < 0).any().item<bool>(), torch::equal(x, x.clone()),
+              std::get<0>(torch::_unique2(x)).size(0), counts.size(0));
+}
+
 void Operations() {
   torch::Tensor x = torch::randn({64, 64}, OnDevice(0));
   torch::special::bessel_j0(x);  // compiled at run time
@@ -160,6 +170,7 @@ void Do(const std::string& what) {
     Train(std::stoll(value), comma == std::string::npos ? 0 : std::stoi(value.substr(comma + 1)));
   }
   if (name == "count") Count();
+  if (name == "answers") Answers();
   if (name == "copies") Copies();
   if (name == "operations") Operations();
   std::fflush(stdout);
