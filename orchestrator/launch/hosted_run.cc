@@ -39,6 +39,7 @@ Nodes NodesOf(const LaunchLine& line, const LauncherFacts& launcher, const World
 absl::StatusOr<bool> HostsCoordinator(const LaunchLine& line, const LauncherFacts& launcher,
                                       const Nodes& nodes) {
   if (!line.coordinator.empty()) return false;
+  if (line.host_coordinator) return true;
   AB_ASSIGN_OR_RETURN(const Discovered found,
                       DiscoverCoordinator({.node_count = nodes.most}, launcher));
   return found.here;
@@ -65,7 +66,7 @@ absl::StatusOr<AgentFlags> Agent(const LaunchLine& line, const LauncherFacts& la
   if (!line.coordinator.empty()) Append(arguments, {"--coordinator", line.coordinator});
   // The same command runs on every node, and one of them hosts the coordinator: that all would have
   // told it the same is a setting that they compare.
-  if (!line.plan_arguments.empty()) {
+  if (!line.plan_arguments.empty() && !line.host_coordinator) {
     Append(arguments, {"--config", absl::StrCat("plan=", absl::StrJoin(line.plan_arguments, " "))});
   }
   if (!line.socket.empty()) Append(arguments, {"--socket", line.socket});

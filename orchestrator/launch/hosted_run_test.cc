@@ -76,6 +76,17 @@ TEST(PlanHostedRun_OtherNodes, ConnectToTheFirst) {
   EXPECT_EQ(given.agent.coordinator[0].ToString(), "head:5");
 }
 
+TEST(PlanHostedRun_HostedByTheUsersWord, NeedsNoLauncher) {
+  const HostedRun run = Planned(
+      "--secret-file /s --run-id job --host-coordinator --rule exact --global-batch 8 --port 5 -- "
+      "torchrun --nnodes=2 t.py");
+  ASSERT_TRUE(run.coordinator.has_value());
+  EXPECT_EQ(run.coordinator->ports.first, 5);
+  EXPECT_EQ(run.coordinator->config.max_nodes, 2);
+  // The others have no such options to compare.
+  EXPECT_TRUE(run.agent.settings.empty());
+}
+
 TEST(PlanHostedRun_NodeCount, IsTheUsersElseTheCommandsElseTheLaunchers) {
   const auto nodes = [](absl::string_view text, const LauncherFacts& launcher) {
     const CoordinatorConfig config = Planned(text, launcher).coordinator->config;

@@ -134,6 +134,10 @@ absl::Status ReadHost(const po::variables_map& values, LaunchLine& line) {
     return Contradict("--min-nodes", "--max-nodes", "the minimum is above the maximum");
   }
   line.coordinator = TextOf(values, "coordinator");
+  line.host_coordinator = values["host-coordinator"].as<bool>();
+  if (line.host_coordinator && !line.coordinator.empty()) {
+    return Contradict("--host-coordinator", "--coordinator", "it is here, or it is there");
+  }
   AB_ASSIGN_OR_RETURN(line.probe_command, SplitWords(TextOf(values, "probe")));
   return absl::OkStatus();
 }
@@ -142,6 +146,7 @@ absl::Status ReadHost(const po::variables_map& values, LaunchLine& line) {
 absl::Status CheckNothingHosted(const po::variables_map& values, const LaunchLine& line) {
   if (AgreesHere(line)) return absl::OkStatus();
   std::string given;
+  if (line.host_coordinator) given = "--host-coordinator";
   for (const char* name : {"min-nodes", "max-nodes", "coordinator", "probe"}) {
     if (values.count(name) > 0) given = absl::StrCat("--", name);
   }

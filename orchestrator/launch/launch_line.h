@@ -53,6 +53,8 @@ struct LaunchLine {
   std::optional<int64_t> max_nodes;
   // Where another coordinator is; empty: nobody says.
   std::string coordinator;
+  // It is hosted here, whatever the launcher says.
+  bool host_coordinator = false;
   // What is probed instead of a built-in workload; empty: that.
   std::vector<std::string> probe_command;
   // Options for the coordinator and the agent hosted here, as they were given: certificates for

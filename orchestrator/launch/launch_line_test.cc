@@ -108,6 +108,8 @@ TEST(ParseLaunchLine_WrongValues, SayWhatIsRight) {
       {"--record /r --device cpu -- true", "--device and --record contradict"},
       {"--record /r --rule exact -- true", "--rule and --record contradict"},
       {"--worker --socket /s --max-nodes 2 -- true", "--max-nodes and --worker contradict"},
+      {"--host-coordinator --coordinator n1 -- true", "it is here, or it is there"},
+      {"--record /r --host-coordinator -- true", "--host-coordinator and --record contradict"},
       {"--min-nodes 3 --max-nodes 2 -- true", "the minimum is above the maximum"},
       {"--worker --record /r --world-size 3 -- true", "--worker and --world-size contradict"},
       {"--record /r --secret-file /a --secret-fd 3 -- true", "there is one secret"},

@@ -58,8 +58,10 @@ po::options_description HostOptions() {
   group.add_options()("coordinator", TextOption("HOST[:PORT],…"),
                       "where it is (default: the launcher's rank 0, else the first host of the "
                       "job; it is hosted here if that is this node, or the only one)")(
-      "min-nodes", TextOption("N"),
-      "fewer nodes never train (default: the command's or --max-nodes)")(
+      "host-coordinator", po::bool_switch(),
+      "host it here, where no launcher says which node is the first; the others then need "
+      "--coordinator")("min-nodes", TextOption("N"),
+                       "fewer nodes never train (default: the command's or --max-nodes)")(
       "max-nodes", TextOption("N"),
       "with so many a round starts at once (default: the command's, else the launcher's)")(
       "probe", TextOption("COMMAND"),

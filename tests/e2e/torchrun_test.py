@@ -129,11 +129,9 @@ class TorchrunTest(unittest.TestCase):
                      "--device", "sim:" + card, "--allow-simulated", "--image-size", "64", "--max-batch", "8",
                      "--no-cache", "--node-id", name, "--name", name, "--state-dir", self.folder / name,
                      *coordinator_is, "--"]
-            return self.start(*self.elastic(port, host), under=under, worker=worker, TRAIN_WHILE="WORLD_SIZE=2",
-                              SLURM_JOB_ID="7", SLURM_JOB_NUM_NODES="2", SLURM_JOB_NODELIST="n[1-2]",
-                              SLURMD_NODENAME=name)
+            return self.start(*self.elastic(port, host), under=under, worker=worker, TRAIN_WHILE="WORLD_SIZE=2")
 
-        stays = node("n1", "rtx3090", "true", "--port", coordinator, "--last-call", "60s")
+        stays = node("n1", "rtx3090", "true", "--host-coordinator", "--port", coordinator, "--last-call", "60s")
         leaves = node("n2", "a100-80", "false", "--coordinator", "127.0.0.1:%d" % coordinator)
         both = self.lines(stays, 1) + self.lines(leaves, 1)
         self.assertEqual([said["world"] for said in both], [2, 2])
