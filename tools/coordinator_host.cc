@@ -1,7 +1,5 @@
 #include "tools/coordinator_host.h"
 
-#include <sys/resource.h>
-
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <exception>
@@ -12,6 +10,7 @@
 #include "autobatch/base/status_macros.h"
 #include "orchestrator/core/record_maker.h"
 #include "orchestrator/net/advertise_address.h"
+#include "orchestrator/net/descriptor_limit.h"
 #include "orchestrator/net/seal.h"
 #include "orchestrator/net/tls_transport.h"
 #include "orchestrator/service/credential_flags.h"
@@ -21,14 +20,6 @@ namespace autobatch {
 namespace {
 
 namespace asio = boost::asio;
-
-// A descriptor for each agent: the usual limit of 1024 is a usual size of a cluster too.
-void RaiseDescriptorLimit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 std::string Now() { return absl::FormatTime(absl::RFC3339_sec, absl::Now(), absl::UTCTimeZone()); }
 

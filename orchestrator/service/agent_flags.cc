@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <utility>
 
@@ -197,9 +198,10 @@ void ReadLimits(FlagReader& read, AgentFlags& flags) {
 }
 
 void ReadPlaces(FlagReader& read, AgentFlags& flags) {
+  // Training may start elsewhere: what it is handed holds everywhere.
   const auto path = [&read](const char* name, std::string& out) {
     read.Text(name, out);
-    if (!out.empty() && out != "-") out = ResolveUserPath(out);
+    if (!out.empty() && out != "-") out = std::filesystem::absolute(ResolveUserPath(out)).string();
   };
   flags.state_directory = DefaultAgentDirectory(flags.config.hello.run_id);
   path("state-dir", flags.state_directory);
