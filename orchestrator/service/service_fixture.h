@@ -27,17 +27,13 @@
 
 namespace autobatch {
 
-// Answers at once, unless it is told to hold back.
+// Answers at once.
 class FakeProber final : public NodeProber {
  public:
-  ProbeAnswer Probe(std::optional<int64_t> communicator_bytes) override {
-    ++probes;
-    return answer;
-  }
+  ProbeAnswer Probe(std::optional<int64_t> communicator_bytes) override { return answer; }
   void Cancel(const std::string& why) override { cancelled = true; }
 
   ProbeAnswer answer;
-  std::atomic<int> probes = 0;
   std::atomic<bool> cancelled = false;
 };
 
@@ -169,7 +165,7 @@ class ServiceFixture : public testing::Test {
   }
 
   void RunUntilCommitted(int64_t round) {
-    RunUntil([this, round] { return !confirmed_.empty() && confirmed_.back().round >= round; });
+    RunUntil([&] { return !confirmed_.empty() && confirmed_.back().round >= round; });
   }
 
   bool AllOver() const {
