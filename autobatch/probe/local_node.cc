@@ -66,11 +66,12 @@ absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::Describe(const ProbeSpec& 
     const bool has_gpu = std::any_of(devices.begin(), devices.end(), [](const Device& device) {
       return device.kind != DeviceKind::kCpu;
     });
-    if (has_gpu)
+    if (has_gpu) {
       node->list_.warnings.push_back(absl::StrCat(
-          "the worker does not start here, so that the driver was not asked which devices "
-          "are visible: ",
+          "the worker does not start here, so that the driver was not asked which devices are "
+          "visible: ",
           FirstLine(worker.status().message())));
+    }
   } else {
     return worker.status();
   }
