@@ -18,6 +18,7 @@ class Bracket {
  public:
   struct Ran {
     int64_t batch = 0;
+    // What it needs: of the reserved peak, what is not cache.
     int64_t peak_bytes = 0;
     // Samples per second; 0 where no time was observed.
     double rate = 0;

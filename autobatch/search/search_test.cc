@@ -78,6 +78,30 @@ std::string Warnings(const Search& search) {
   return all;
 }
 
+// Of what the line asks for, 85 % is allocations and the rest the allocator's cache, which it gives
+// back at the limit if it can.
+void HoldCache(Observation& observation, int64_t bytes, bool gives_back) {
+  const auto allocated = static_cast<int64_t>(0.85 * static_cast<double>(bytes));
+  if (!observation.ok()) {
+    if (!gives_back || allocated > *observation.budget_bytes) return;
+    observation.failure.reset();
+    for (int64_t step = 1; step <= observation.trial.steps; ++step) {
+      observation.steps.push_back({.step = step, .step_ms = 1});
+    }
+  }
+  const MemoryPeak peak{std::min(bytes, *observation.budget_bytes), allocated};
+  for (StepObservation& step : observation.steps) step.peak = peak;
+  observation.first_step = observation.steady = peak;
+}
+
+FakeCurve::Options LineWithCache(bool gives_back) {
+  FakeCurve::Options curve = Line();
+  curve.meddle = [gives_back](Observation& observation, int64_t) {
+    HoldCache(observation, kGiB + 100 * kMiB * observation.trial.batch, gives_back);
+  };
+  return curve;
+}
+
 TEST(SearchTest, StraightLine_ConfirmsTheLargestAndSaysWhy) {
   FakeCurve curve(Line());
   const Search search = Finish(Plain(), curve);
@@ -93,6 +117,21 @@ TEST(SearchTest, StraightLine_ConfirmsTheLargestAndSaysWhy) {
   EXPECT_EQ(outcome.samples_stepped, 3 * (1 + 4 + 16 + 34) + 8 * 71);
   EXPECT_TRUE(outcome.warnings.empty());
   EXPECT_EQ(outcome.margins.size(), 6u);
+}
+
+TEST(SearchTest, CacheThatIsGivenBack_IsNotTakenForNeed) {
+  const Search search = Finish(Plain(), LineWithCache(/*gives_back=*/true));
+  // Allocations alone would allow 86.
+  EXPECT_GE(search.outcome().confirmed_batch, 83);
+  EXPECT_LE(search.outcome().confirmed_batch, 86);
+  EXPECT_LE(search.observations().size(), 6u);
+}
+
+TEST(SearchTest, CacheThatIsNeeded_CostsFailuresAndNotTheAnswer) {
+  const Search search = Finish(Plain(), LineWithCache(/*gives_back=*/false));
+  EXPECT_GE(search.outcome().confirmed_batch, kFits - 2);
+  EXPECT_LE(search.outcome().confirmed_batch, kFits);
+  EXPECT_LE(search.observations().size(), 12u);
 }
 
 TEST(SearchTest, EveryTrial_CarriesWhatTheConfirmingOneCarries) {

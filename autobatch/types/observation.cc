@@ -3,14 +3,22 @@
 #include <algorithm>
 
 namespace autobatch {
+namespace {
 
-int64_t Observation::PeakReserved() const {
+int64_t Peak(const Observation& observation, int64_t MemoryPeak::* part) {
   int64_t peak = 0;
-  for (const std::optional<MemoryPeak>* phase : {&first_step, &steady, &evaluation}) {
-    if (phase->has_value()) peak = std::max(peak, (*phase)->reserved_bytes);
+  for (const std::optional<MemoryPeak>* phase :
+       {&observation.first_step, &observation.steady, &observation.evaluation}) {
+    if (phase->has_value()) peak = std::max(peak, (**phase).*part);
   }
-  for (const StepObservation& step : steps) peak = std::max(peak, step.peak.reserved_bytes);
+  for (const StepObservation& step : observation.steps) peak = std::max(peak, step.peak.*part);
   return peak;
 }
+
+}  // namespace
+
+int64_t Observation::PeakReserved() const { return Peak(*this, &MemoryPeak::reserved_bytes); }
+
+int64_t Observation::PeakAllocated() const { return Peak(*this, &MemoryPeak::allocated_bytes); }
 
 }  // namespace autobatch

@@ -126,6 +126,8 @@ struct Observation {
   bool ok() const { return !failure.has_value(); }
   // Greatest reserved bytes over all phases; 0 when nothing was observed.
   int64_t PeakReserved() const;
+  // Of the allocator's tensors and workspaces, without its cache; likewise.
+  int64_t PeakAllocated() const;
 };
 BOOST_DESCRIBE_STRUCT(Observation, (),
                       (trial, failure, steps, first_step, steady, evaluation, budget_bytes,
