@@ -22,5 +22,7 @@ def ask(card, workload, variables):
             return {"answer": None, "why": done.stderr.strip()[-300:], "samples": 0, "seconds": 0.0}
         with open(report, encoding="utf-8") as file:
             [device] = json.load(file)["devices"]
-    return {"answer": device["confirmed_batch"], "budget": device["budget_bytes"], "why": device["status"],
+    failure = device["failure"]
+    return {"answer": device["confirmed_batch"], "budget": device["budget_bytes"],
+            "why": failure["message"] if failure else device["status"],
             "samples": device["samples_stepped"], "seconds": device["elapsed_ms"] / 1000}

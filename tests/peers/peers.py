@@ -31,30 +31,47 @@ def _environment(frameworks, folder):
             "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
 
 
-def rows_of(card, workload, run, variables):
-    """Yields a row for each tool, ours last."""
-    def runs(limit=None):
-        def at(batch):
-            result = run({"card": card, "workload": workload, "batch": batch, "limit": limit})
-            if "ran" not in result:
-                raise RuntimeError(f"{workload}, batch {batch}: {result['why']}")
-            return result["ran"]
-        return at
+class _Cell:
+    """A workload on a card."""
 
-    most = truth.true_maximum(runs())
+    def __init__(self, card, workload, run, true_maximum=None):
+        self._where = {"card": card, "workload": workload}
+        self._run = run
+        self._most = true_maximum or truth.true_maximum(self._runs)
 
-    def row(tool, found, budgets_most):
+    def _runs(self, batch, limit=None):
+        result = self._run({**self._where, "batch": batch, "limit": limit})
+        if "ran" not in result:
+            raise RuntimeError(f"{self._where}, batch {batch}: {result['why']}")
+        return result["ran"]
+
+    def _row(self, tool, found, budgets_maximum):
         answer = found.get("answer")
-        return {"card": card, "workload": workload, "tool": tool, "answer": answer, "why": found["why"],
-                "true_maximum": most, "budgets_maximum": budgets_most,
-                "ran": None if answer is None else runs()(answer),
+        return {**self._where, "tool": tool, "answer": answer, "why": found["why"], "true_maximum": self._most,
+                "budgets_maximum": budgets_maximum, "ran": None if answer is None else self._runs(answer),
                 "samples": found.get("samples", 0), "seconds": found.get("seconds", 0.0)}
 
-    for tool in TOOLS:
-        yield row(tool, run({"card": card, "workload": workload, "tool": tool}), most)
-    found = ours.ask(card, workload, variables)
-    within = truth.true_maximum(runs(found["budget"]), most) if found["answer"] else most
-    yield row(OURS, found, within)
+    def row_of(self, tool):
+        return self._row(tool, self._run({**self._where, "tool": tool}), self._most)
+
+    def our_row(self, variables):
+        found = ours.ask(self._where["card"], self._where["workload"], variables)
+        within = self._most
+        if found["answer"]:
+            within = truth.true_maximum(lambda batch: self._runs(batch, found["budget"]), self._most)
+        return self._row(OURS, found, within)
+
+
+def _rows_of(card, workload, kept, run, variables):
+    """Yields a row for each tool, ours last: those kept, and the others as they are found."""
+    known = {row["tool"]: row for row in kept if (row["card"], row["workload"]) == (card, workload)}
+    cell = None
+    for tool in [*TOOLS, OURS]:
+        if tool not in known:
+            most = next(iter(known.values()))["true_maximum"] if known else None
+            cell = cell or _Cell(card, workload, run, most)
+            known[tool] = cell.our_row(variables) if tool == OURS else cell.row_of(tool)
+        yield known[tool]
 
 
 def main(arguments):
@@ -71,22 +88,20 @@ def main(arguments):
         print(f"peers: {error}", file=sys.stderr)
         return 2
     keep = options.keep and os.path.join(os.environ.get("BUILD_WORKING_DIRECTORY", ""), options.keep)
-    rows = table.read(keep)
+    kept = table.read(keep)
+    rows = []
     print(table.HEADER, flush=True)
     with tempfile.TemporaryDirectory() as folder:
         variables = _environment(frameworks, folder)
         with simulated.Trainer(frameworks, "tests.peers.job", variables) as trainer:
             for card in options.card:
                 for workload in options.workload:
-                    known = [row for row in rows if (row["card"], row["workload"]) == (card, workload)]
-                    if not known:
-                        known = list(rows_of(card, workload, trainer.run, variables))
-                        rows += known
-                        table.append(keep, known)
-                    for row in known:
+                    for row in _rows_of(card, workload, kept, trainer.run, variables):
+                        rows.append(row)
+                        if row not in kept:
+                            table.append(keep, row)
                         print(table.line(row), flush=True)
-    chosen = [row for row in rows if row["card"] in options.card and row["workload"] in options.workload]
-    figures = table.figures_of(chosen)
+    figures = table.figures_of(rows)
     print()
     for line in table.summary(figures):
         print(line)

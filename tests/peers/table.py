@@ -20,10 +20,10 @@ def read(path):
         return [json.loads(line) for line in file]
 
 
-def append(path, rows):
+def append(path, row):
     if path:
         with open(path, "a", encoding="utf-8") as file:
-            file.writelines(json.dumps(row) + "\n" for row in rows)
+            file.write(json.dumps(row) + "\n")
 
 
 def _share(row, of):

@@ -50,8 +50,8 @@ class TableTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "rows")
             self.assertEqual(table.read(path), [])
-            table.append(path, [row()])
-            table.append(path, [row("yolov5")])
+            table.append(path, row())
+            table.append(path, row("yolov5"))
             self.assertEqual(table.read(path), [row(), row("yolov5")])
 
 
