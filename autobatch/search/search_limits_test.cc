@@ -10,6 +10,7 @@
 #include "autobatch/base/units.h"
 #include "autobatch/search/fake_curve.h"
 #include "autobatch/search/search.h"
+#include "autobatch/search/usual_curve.h"
 
 namespace autobatch {
 namespace {
@@ -17,24 +18,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
-
-// 1 GiB and 100 MiB a sample in 8 GiB: 71 fit.
-constexpr int64_t kFits = 71;
-
-FakeCurve::Options Line() {
-  FakeCurve::Options curve;
-  curve.intercept_bytes = kGiB;
-  curve.slope_bytes = 100 * kMiB;
-  curve.free_bytes = 8 * kGiB;
-  return curve;
-}
-
-SearchOptions Plain() {
-  SearchOptions options;
-  options.budget.device = DeviceKind::kCpu;
-  options.budget.headroom_bytes = 0;
-  return options;
-}
 
 Search Finish(const SearchOptions& options, FakeCurve& curve) {
   Search search = *Search::Create(options);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/units.h"
 #include "autobatch/search/fake_curve.h"
+#include "autobatch/search/usual_curve.h"
 #include "autobatch/types/enum_names.h"
 
 namespace autobatch {
@@ -16,24 +17,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-// 1 GiB and 100 MiB a sample in 8 GiB: 71 fit.
-constexpr int64_t kFits = 71;
-
-FakeCurve::Options Line() {
-  FakeCurve::Options curve;
-  curve.intercept_bytes = kGiB;
-  curve.slope_bytes = 100 * kMiB;
-  curve.free_bytes = 8 * kGiB;
-  return curve;
-}
-
-SearchOptions Plain() {
-  SearchOptions options;
-  options.budget.device = DeviceKind::kCpu;
-  options.budget.headroom_bytes = 0;
-  return options;
-}
 
 Failure Of(FailureKind kind) {
   return {.kind = kind, .message = absl::StrCat("made up: ", EnumName(kind)), .step = 2};
