@@ -52,7 +52,7 @@ std::optional<SteadyTime> AgentConduct::NextWake() const {
 }
 
 bool AgentConduct::MayStart(SteadyTime now) const {
-  if (!IsTrainable()) return false;
+  if (committed_digest_.empty()) return false;
   if (config_.once) return true;
   return phase_ == Phase::kMember && now < Add(lease_from_, lease_);
 }

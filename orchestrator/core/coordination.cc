@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "orchestrator/core/exit_codes.h"
 #include "orchestrator/core/outgoing.h"
 
 namespace autobatch {
@@ -122,7 +123,8 @@ void Coordination::On(const coordinator::Woke&) {
 
 void Coordination::On(const coordinator::Drain& event) {
   if (phase_ == Phase::kOver) return;
-  Finish(event.exit_code, absl::StrCat("the coordinator leaves: ", event.reason), {});
+  Finish(event.exit_code, absl::StrCat("the coordinator leaves: ", event.reason), {},
+         kExitPeerLost);
 }
 
 void Coordination::OnHello(ConnectionId connection, const AgentHello& hello) {
@@ -164,7 +166,15 @@ void Coordination::CatchUp(Member& member, const AgentHello& hello) {
     AddToRound(member);
     ++outstanding_;
   }
-  if (!member.in_round || !IsWaitedFor(member)) return;
+  if (!member.in_round && phase_ != Phase::kJoining && phase_ != Phase::kOpening) {
+    SendTo(member, Progress{.have = members_.NodeCount(),
+                            .need = config_.max_nodes,
+                            .text = FitsRound(member)
+                                        ? absl::StrCat("in line for the round after ", state_.round)
+                                        : absl::StrCat("in reserve: round ", state_.round,
+                                                       " has its ", RoundNodes(), " nodes")});
+  }
+  if (!IsWaitedFor(member)) return;
   if (phase_ == Phase::kCollecting) {
     SendTo(member, Collect{.communicator_bytes = communicator_bytes_});
   } else if (phase_ == Phase::kReducing) {
@@ -230,9 +240,10 @@ void Coordination::Remove(Member& member, Parting parting, absl::string_view why
                    : parting == Parting::kDone ? " is done: "
                                                : " leaves: ",
                    why));
+  const int64_t quiet = member.connection.has_value() ? member.liveness.silent() : member.away;
+  if (lost && quiet < config_.reconnect_grace) fence_ = Add(now_, Lease());
   if (member.connection.has_value()) {
     if (lost) {
-      if (member.liveness.silent() < config_.reconnect_grace) fence_ = Add(now_, Lease());
       SendTo(member, Refuse{.code = RefuseCode::kStaleRound,
                             .reason = absl::StrCat("stale round: given up in round ", state_.round,
                                                    ": ", why),

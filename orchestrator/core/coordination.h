@@ -104,7 +104,10 @@ class Coordination {
   void OnDropped(const std::string& agent, bool was_waited_for, Parting parting);
   void AbortRound(std::string reason, std::vector<std::string> missing);
   void Persist(std::shared_ptr<const std::string> record);
-  void Finish(int exit_code, std::string reason, std::vector<std::string> missing);
+  // `agents_exit_code`: what members leave with; absent: as fits ours, and whoever has the record
+  // that the run ends with stays.
+  void Finish(int exit_code, std::string reason, std::vector<std::string> missing,
+              std::optional<int> agents_exit_code = std::nullopt);
 
   // ---- coordination_commit.cc
 

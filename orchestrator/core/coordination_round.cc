@@ -361,21 +361,23 @@ std::vector<std::string> Coordination::Missing() {
   return missing;
 }
 
-void Coordination::Finish(int exit_code, std::string reason, std::vector<std::string> missing) {
+void Coordination::Finish(int exit_code, std::string reason, std::vector<std::string> missing,
+                          std::optional<int> agents_exit_code) {
   const bool in_a_round = phase_ != Phase::kJoining && phase_ != Phase::kCommitted;
   if (in_a_round) {
     actions_.push_back(
         coordinator::RoundEnded{.round = state_.round, .reason = reason, .missing = missing});
   }
   // Whom the end does not concern, since it has the record, just loses the connection.
-  const bool committed = phase_ == Phase::kCommitted && exit_code == kExitOk;
-  const std::shared_ptr<const std::string> abort = FrameOf(
-      Abort{.reason = reason,
-            .missing = missing,
-            .over = true,
-            .exit_code = exit_code == kExitOk                                     ? kExitNoAgreement
-                         : exit_code == kExitInternal || exit_code >= kExitSignal ? kExitPeerLost
-                                                                                  : exit_code});
+  const bool committed = phase_ == Phase::kCommitted && exit_code == kExitOk && !agents_exit_code;
+  const int theirs = exit_code == kExitOk         ? kExitNoAgreement
+                     : exit_code == kExitInternal ? kExitPeerLost
+                                                  : exit_code;
+  const std::shared_ptr<const std::string> abort =
+      FrameOf(Abort{.reason = reason,
+                    .missing = missing,
+                    .over = true,
+                    .exit_code = agents_exit_code.value_or(theirs)});
   for (const auto& [agent, member] : members_.members()) {
     if (!member.connection.has_value()) continue;
     if (!committed || !member.in_round) SendFrame(member, abort);

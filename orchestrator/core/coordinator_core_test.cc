@@ -236,6 +236,7 @@ TEST(CoordinatorCoreTest, LateJoiner_WaitsForItsLastCall) {
   run.Report(b, 8);
   const ConnectionId c = run.Join("c");
   EXPECT_FALSE(run.Took<Collect>(c).has_value()) << "the round has its members";
+  EXPECT_THAT(run.Took<Progress>(c)->text, HasSubstr("in line for the round after 1"));
   run.Prepare(a);
   run.Prepare(b);
   run.Commit(a);
@@ -254,6 +255,7 @@ TEST(CoordinatorCoreTest, NodeBeyondTheMaximum_StandsInForALostOne) {
   const ConnectionId b = run.Join("b");
   const ConnectionId c = run.Join("c");
   EXPECT_TRUE(run.Took<Welcome>(c).has_value());
+  EXPECT_THAT(run.Took<Progress>(c)->text, HasSubstr("in reserve: round 1 has its 2 nodes"));
   run.RunRound({a, b});
   run.Took<Collect>(a);
   run.Pass(absl::Seconds(60), {a, b, c});
@@ -345,12 +347,30 @@ TEST(CoordinatorCoreTest, MemberThatIsPutOut_HasItsLeaseBeforeANewerCommit) {
   EXPECT_EQ(run.Took<Commit>(a)->round, 2);
 }
 
+TEST(CoordinatorCoreTest, MemberThatWasStartedTwice_HasItsLeaseToo) {
+  CoordinatorHarness run;
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join("b");
+  run.RunRound({a, b});
+  run.Break(b);
+  AgentHello anew = TestHello("b");
+  anew.incarnation = "b.2";
+  const ConnectionId again = run.Join(anew);
+  run.RunRound({a, again});
+  EXPECT_EQ(run.rounds.size(), 1u);
+  run.Pass(absl::Milliseconds(2100), {a, again});
+  EXPECT_EQ(run.rounds.size(), 2u);
+}
+
 TEST(CoordinatorCoreTest, Drain_TellsEverybodyAndEnds) {
   CoordinatorHarness run;
   const ConnectionId a = run.Join("a");
-  run.Give(coordinator::Drain{.reason = "SIGTERM", .exit_code = 143});
-  EXPECT_EQ(run.finished->exit_code, 143);
+  const ConnectionId b = run.Join("b");
+  run.RunRound({a, b});
+  run.Give(coordinator::Drain{.reason = "SIGTERM"});
+  EXPECT_EQ(run.finished->exit_code, kExitOk);
   const auto abort = run.Took<Abort>(a);
+  ASSERT_TRUE(abort.has_value());
   EXPECT_TRUE(abort->over);
   EXPECT_EQ(abort->exit_code, kExitPeerLost);
   EXPECT_TRUE(run.closed.contains(a));
