@@ -51,7 +51,7 @@ void ReadWorldSize(EnvironmentReader& environment, LauncherFacts& facts) {
   if (!told.has_value()) return;
   const std::optional<int64_t> nodes = facts.node_count;
   if (!nodes.has_value() || *told == *nodes) {
-    facts.node_count = *told;
+    facts.node_count = told;
     facts.world_size_counts = processes == 1 ? WorldSizeCounts::kBoth : WorldSizeCounts::kNodes;
   } else if (processes.has_value() && *told == *nodes * *processes) {
     facts.world_size_counts = WorldSizeCounts::kProcesses;

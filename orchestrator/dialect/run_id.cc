@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "autobatch/base/status_macros.h"
 
 namespace autobatch {
 namespace {
@@ -42,14 +43,13 @@ absl::Status CheckRunId(absl::string_view run_id) {
 }
 
 absl::StatusOr<std::string> ChooseRunId(absl::string_view given, const LauncherFacts& facts) {
-  const std::string run_id = given.empty() ? facts.run_id : std::string(given);
+  std::string run_id = given.empty() ? facts.run_id : std::string(given);
   if (run_id.empty()) {
     return absl::InvalidArgumentError(
         "no run id: this launcher gives none of its own; give --run-id a name that no other job "
         "has, the same on every node");
   }
-  const absl::Status status = CheckRunId(run_id);
-  if (!status.ok()) return status;
+  AB_RETURN_IF_ERROR(CheckRunId(run_id));
   return run_id;
 }
 
