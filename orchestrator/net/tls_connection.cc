@@ -2,6 +2,7 @@
 
 #include <openssl/ssl.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
@@ -16,6 +17,7 @@
 #include "orchestrator/net/event.h"
 #include "orchestrator/net/net_status.h"
 #include "orchestrator/net/send_queue.h"
+#include "orchestrator/net/wake_timer.h"
 
 namespace autobatch {
 namespace {
@@ -36,7 +38,10 @@ class Session : public std::enable_shared_from_this<Session> {
         limits_(limits),
         queue_(limits),
         first_frame_(first_frame),
-        written_(tasks.executor()) {}
+        written_(tasks.executor()),
+        overdue_(tasks, timers, [this] { EndIfOverdue(); }) {
+    if (first_frame != SteadyTime::max()) overdue_.Arm(first_frame);
+  }
 
   const Peer& peer() const { return peer_; }
 
@@ -51,12 +56,13 @@ class Session : public std::enable_shared_from_this<Session> {
  private:
   using Self = std::shared_ptr<Session>;
   static asio::awaitable<void> WriteQueued(Self self);
-  static asio::awaitable<absl::Status> WriteOne(Self self, SharedBytes frame);
   static asio::awaitable<absl::StatusOr<size_t>> ReadSome(Self self);
   static asio::awaitable<absl::Status> SayGoodbye(Self self);
   static asio::awaitable<absl::Status> ShutDown(Self self);
   // Ends the connection, unless it has ended before; says why it did.
   const absl::Status& End(absl::Status why);
+  void EndIfOverdue();
+  std::optional<SteadyTime> NextDeadline() const;
 
   TaskGroup& tasks_;
   Timers& timers_;
@@ -69,8 +75,12 @@ class Session : public std::enable_shared_from_this<Session> {
   bool writing_ = false;
   // No more frames are taken.
   bool finishing_ = false;
+  // When the first frame has to be there, and the one that is being written to be gone.
   std::optional<SteadyTime> first_frame_;
+  std::optional<SteadyTime> sent_by_;
   Event written_;
+  // One timer for a connection instead of one for each frame.
+  WakeTimer overdue_;
   absl::Status closed_;
   FrameDecoder decoder_;
   std::array<char, 4096> buffer_;
@@ -105,28 +115,42 @@ absl::Status Session::Send(SharedBytes frame) {
   if (absl::Status pushed = queue_.Push(std::move(frame)); !pushed.ok()) return End(pushed);
   if (!writing_) {
     writing_ = true;
-    tasks_.Spawn(absl::StrCat("write to ", peer_.address), WriteQueued(shared_from_this()));
+    tasks_.Spawn("write", WriteQueued(shared_from_this()));
   }
   return absl::OkStatus();
-}
-
-asio::awaitable<absl::Status> Session::WriteOne(Self self, SharedBytes frame) {
-  co_await asio::this_coro::throw_if_cancelled(false);
-  const auto [error, size] =
-      co_await asio::async_write(*self->stream_, asio::buffer(*frame), kCompletion);
-  co_return NetStatus(error, "cannot send");
 }
 
 asio::awaitable<void> Session::WriteQueued(Self self) {
   co_await asio::this_coro::throw_if_cancelled(false);
   while (self->closed_.ok() && !self->queue_.empty()) {
-    absl::Status sent = co_await WithDeadline(
-        self->timers_, Add(self->timers_.Now(), self->limits_.send_timeout),
-        absl::StrCat("sending to ", self->peer_.address), WriteOne(self, self->queue_.Pop()));
-    if (!sent.ok()) self->End(std::move(sent));
+    self->sent_by_ = Add(self->timers_.Now(), self->limits_.send_timeout);
+    self->overdue_.Arm(self->NextDeadline());
+    const SharedBytes frame = self->queue_.Pop();
+    const auto [error, size] =
+        co_await asio::async_write(*self->stream_, asio::buffer(*frame), kCompletion);
+    self->sent_by_.reset();
+    if (error) self->End(NetStatus(error, "cannot send"));
   }
   self->writing_ = false;
   self->written_.Signal();
+}
+
+std::optional<SteadyTime> Session::NextDeadline() const {
+  if (!first_frame_.has_value()) return sent_by_;
+  return sent_by_.has_value() ? std::min(*first_frame_, *sent_by_) : *first_frame_;
+}
+
+// Ends the read or write that waits, and with it the connection.
+void Session::EndIfOverdue() {
+  const SteadyTime now = timers_.Now();
+  if (first_frame_.has_value() && now >= *first_frame_) {
+    End(absl::DeadlineExceededError("the peer's first message: not done in time"));
+  } else if (sent_by_.has_value() && now >= *sent_by_) {
+    End(absl::DeadlineExceededError(
+        absl::StrCat("sending to ", peer_.address, ": not done in time")));
+  } else {
+    overdue_.Arm(NextDeadline());
+  }
 }
 
 asio::awaitable<absl::StatusOr<size_t>> Session::ReadSome(Self self) {
@@ -146,11 +170,7 @@ asio::awaitable<absl::StatusOr<Frame>> Session::Receive(Self self) {
       if (!frame.ok()) co_return self->End(std::move(frame).status());
       if (frame->has_value()) co_return **std::move(frame);
     }
-    absl::StatusOr<size_t> size =
-        self->first_frame_.has_value()
-            ? co_await WithDeadline(self->timers_, *self->first_frame_, "the peer's first message",
-                                    ReadSome(self))
-            : co_await ReadSome(self);
+    absl::StatusOr<size_t> size = co_await ReadSome(self);
     if (size.ok()) {
       self->rest_ = absl::string_view(self->buffer_.data(), *size);
       continue;

@@ -84,9 +84,18 @@ class ListenerState : public std::enable_shared_from_this<ListenerState> {
   static asio::awaitable<void> AcceptAll(Self self);
   static asio::awaitable<void> MakeRoom(Self self);
   static asio::awaitable<void> Admit(Self self, tcp::socket socket, HandshakeGate::Ticket ticket);
-  static asio::awaitable<absl::StatusOr<std::string>> Opening(Self self, tcp::socket* socket);
-  static asio::awaitable<absl::StatusOr<std::string>> Handshake(Self self, TlsStream* stream,
-                                                                TlsContext::Refused* refused);
+  // A peer on its way in.
+  struct Candidate {
+    tcp::socket socket;
+    HandshakeGate::Ticket ticket;
+    // Once it speaks TLS, made of the socket.
+    std::unique_ptr<TlsStream> stream;
+    TlsContext::Refused refused{Refusal::kSilent, ""};
+
+    bool is_open() const { return stream ? stream->lowest_layer().is_open() : socket.is_open(); }
+  };
+  static asio::awaitable<absl::StatusOr<std::string>> Opening(tcp::socket* socket);
+  static asio::awaitable<absl::StatusOr<std::string>> Authenticate(Self self, Candidate* candidate);
   static asio::awaitable<absl::Status> Linger(Self self, tcp::socket* socket);
   void Leave(HandshakeGate::Ticket ticket);
 
@@ -161,8 +170,7 @@ asio::awaitable<void> ListenerState::AcceptAll(Self self) {
 }
 
 // What the first bytes look like, without taking them; empty: TLS, as it should be.
-asio::awaitable<absl::StatusOr<std::string>> ListenerState::Opening(Self self,
-                                                                    tcp::socket* socket) {
+asio::awaitable<absl::StatusOr<std::string>> ListenerState::Opening(tcp::socket* socket) {
   co_await asio::this_coro::throw_if_cancelled(false);
   const auto [waited] = co_await socket->async_wait(tcp::socket::wait_read, kCompletion);
   if (waited) co_return NetStatus(waited, "cannot receive");
@@ -174,15 +182,28 @@ asio::awaitable<absl::StatusOr<std::string>> ListenerState::Opening(Self self,
   co_return std::string(ForeignProtocol(absl::string_view(bytes.data(), size)));
 }
 
-asio::awaitable<absl::StatusOr<std::string>> ListenerState::Handshake(
-    Self self, TlsStream* stream, TlsContext::Refused* refused) {
+// Who it proves to be. One deadline is for all of it, and one timer: a thousand agents come at
+// once.
+asio::awaitable<absl::StatusOr<std::string>> ListenerState::Authenticate(Self self,
+                                                                         Candidate* candidate) {
   co_await asio::this_coro::throw_if_cancelled(false);
-  const auto [error] = co_await stream->async_handshake(TlsStream::server, kCompletion);
+  absl::StatusOr<std::string> foreign = co_await Opening(&candidate->socket);
+  if (!foreign.ok()) co_return foreign;
+  if (!foreign->empty()) {
+    candidate->refused = {Refusal::kForeign, *std::move(foreign)};
+    co_return absl::InvalidArgumentError("this is no TLS");
+  }
+  boost::system::error_code ignored;
+  candidate->socket.set_option(tcp::no_delay(true), ignored);
+  candidate->stream = self->context_->MakeStream(std::move(candidate->socket));
+  self->handshakes_[candidate->ticket] = &candidate->stream->lowest_layer();
+  candidate->refused = {Refusal::kSlow, ""};
+  const auto [error] = co_await candidate->stream->async_handshake(TlsStream::server, kCompletion);
   if (error) {
-    *refused = TlsContext::WhyRefused(*stream, error);
+    candidate->refused = TlsContext::WhyRefused(*candidate->stream, error);
     co_return NetStatus(error, "handshake");
   }
-  co_return self->context_->PeerIdentity(*stream);
+  co_return self->context_->PeerIdentity(*candidate->stream);
 }
 
 // Reads and forgets until the peer has closed.
@@ -205,55 +226,36 @@ asio::awaitable<void> ListenerState::Admit(Self self, tcp::socket socket,
   co_await asio::this_coro::throw_if_cancelled(false);
   const SteadyTime deadline = Add(self->timers_.Now(), self->options_.handshake_timeout);
   const std::string peer = PeerText(socket);
+  Candidate candidate{.socket = std::move(socket), .ticket = ticket};
   bool place_kept = false;
-  self->handshakes_[ticket] = &socket;
+  self->handshakes_[ticket] = &candidate.socket;
   const absl::Cleanup leave = [&self, &place_kept, ticket] {
     self->handshakes_.erase(ticket);
     if (!place_kept) self->Leave(ticket);
   };
-  const auto refuse = [&self, &peer](Refusal kind, absl::string_view detail) {
-    if (!self->closed_ && !self->tasks_.cancelled()) {
-      self->refusals_.Add(kind, peer, detail, self->timers_.Now());
-    }
-  };
 
-  const absl::StatusOr<std::string> foreign =
-      co_await WithDeadline(self->timers_, deadline, "first bytes", Opening(self, &socket));
-  if (!foreign.ok()) {
-    const bool slow = absl::IsDeadlineExceeded(foreign.status());
-    const bool evicted = !socket.is_open();
-    refuse(slow ? Refusal::kSlow : evicted ? Refusal::kCrowded : Refusal::kSilent, "");
-    co_return;
-  }
-  if (!foreign->empty()) {
-    refuse(Refusal::kForeign, *foreign);
-    co_return;
-  }
-
-  boost::system::error_code ignored;
-  socket.set_option(tcp::no_delay(true), ignored);
-  std::unique_ptr<TlsStream> stream = self->context_->MakeStream(std::move(socket));
-  self->handshakes_[ticket] = &stream->lowest_layer();
-  TlsContext::Refused refused{Refusal::kSlow, ""};
-  absl::StatusOr<std::string> identity = co_await WithDeadline(
-      self->timers_, deadline, "handshake", Handshake(self, stream.get(), &refused));
+  absl::StatusOr<std::string> identity =
+      co_await WithDeadline(self->timers_, deadline, "handshake", Authenticate(self, &candidate));
   if (!identity.ok()) {
-    if (!stream->lowest_layer().is_open()) {
-      refuse(Refusal::kCrowded, "");
-      co_return;
+    const bool evicted = !candidate.is_open();
+    const bool slow = absl::IsDeadlineExceeded(identity.status());
+    if (!self->closed_ && !self->tasks_.cancelled()) {
+      self->refusals_.Add(evicted ? Refusal::kCrowded
+                          : slow  ? Refusal::kSlow
+                                  : candidate.refused.kind,
+                          peer, evicted ? "" : candidate.refused.detail, self->timers_.Now());
     }
-    refuse(absl::IsDeadlineExceeded(identity.status()) ? Refusal::kSlow : refused.kind,
-           refused.detail);
+    if (evicted || candidate.stream == nullptr) co_return;
     (void)co_await WithDeadline(self->timers_,
                                 std::min(deadline, Add(self->timers_.Now(), kLinger)), "lingering",
-                                Linger(self, &stream->next_layer()));
+                                Linger(self, &candidate.stream->next_layer()));
     co_return;
   }
   if (self->closed_) co_return;
   place_kept = true;
   self->ready_.push_back(
       {ticket,
-       MakeTlsConnection(self->tasks_, self->timers_, self->context_, std::move(stream),
+       MakeTlsConnection(self->tasks_, self->timers_, self->context_, std::move(candidate.stream),
                          Peer{peer, *std::move(identity)}, self->options_.stream, deadline)});
   self->arrived_.Signal();
 }

@@ -22,10 +22,10 @@
 #include "orchestrator/net/connection.h"
 #include "orchestrator/net/task_group.h"
 #include "orchestrator/net/timers.h"
+#include "orchestrator/net/wake_timer.h"
 #include "orchestrator/service/blocking_work.h"
 #include "orchestrator/service/sealed_file.h"
 #include "orchestrator/service/service_outcome.h"
-#include "orchestrator/service/wake_timer.h"
 
 namespace autobatch {
 

@@ -32,11 +32,13 @@ def program(name):
 
 
 class Child:
-    """A program that talks in lines "<word> <value>", and ends when its input does."""
+    """A program that talks in lines "<word> <value>", and ends when its input does; on these cores, if given."""
 
-    def __init__(self, command, stderr=None):
+    def __init__(self, command, cores=None, stderr=None):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=stderr, text=True)
+        if cores:
+            os.sched_setaffinity(self.process.pid, cores)
 
     def expect(self, word):
         for line in self.process.stdout:
@@ -72,7 +74,7 @@ class Child:
 
 
 class Etcd(Child):
-    """Debian's etcd on a folder of its own; it does not end with its input."""
+    """Debian's etcd on a folder of its own; it may use every core, and does not end with its input."""
 
     def __init__(self, folder):
         clients, peers = (f"http://127.0.0.1:{port}" for port in free_ports(2))
@@ -110,14 +112,20 @@ def free_ports(count):
         return [each.getsockname()[1] for each in sockets]
 
 
+# A core for each of the two: the scheduler likes to wake a peer on the core of its caller, and then one idles. Other
+# peoples' programs may use all, as they do best: LibTorch's store asks and waits, and is quicker on one.
+CORES = sorted(os.sched_getaffinity(0))
+SERVER, AGENTS = {CORES[-1]}, {CORES[0]}
+
+
 class Turn:
     """What one round of one contestant took."""
 
-    def __init__(self, server, agents_command, nodes):
+    def __init__(self, server, agents_command, nodes, agents_cores=AGENTS):
         with contextlib.closing(server):
             port = server.expect("port")
             cpu, resident = server.cpu_ms(), server.resident_kib()
-            with contextlib.closing(Child([word.format(port=port) for word in agents_command])) as agents:
+            with contextlib.closing(Child([word.format(port=port) for word in agents_command], agents_cores)) as agents:
                 agents.expect("ready")
                 agents_cpu = agents.cpu_ms()
                 agents.say_go()
@@ -143,22 +151,22 @@ class OurTurn(Turn):
 
 
 def ours(nodes, folder, memory):
-    return OurTurn(Child([program("cluster_coordinator"), str(nodes), folder]),
+    return OurTurn(Child([program("cluster_coordinator"), str(nodes), folder], SERVER),
                    [program("cluster_agents"), "{port}", str(nodes), memory], nodes)
 
 
 def sketch(nodes, folder, memory):
-    return Turn(Child([program("sketch"), "serve", str(nodes)]),
+    return Turn(Child([program("sketch"), "serve", str(nodes)], SERVER),
                 [program("sketch"), "agents", str(nodes), "{port}"], nodes)
 
 
 def tcp_store(nodes, folder, memory):
     return Turn(Child([program("tcp_store"), "serve"]),
-                [program("tcp_store"), "agents", str(nodes), "{port}"], nodes)
+                [program("tcp_store"), "agents", str(nodes), "{port}"], nodes, agents_cores=None)
 
 
 def etcd(nodes, folder, memory):
-    return Turn(Etcd(folder), [program("etcd_agents"), "{port}", str(nodes)], nodes)
+    return Turn(Etcd(folder), [program("etcd_agents"), "{port}", str(nodes)], nodes, agents_cores=None)
 
 
 CONTESTANTS = {"autobatch": ours, "sketch": sketch, "TCPStore": tcp_store, "etcd": etcd}

@@ -1,6 +1,5 @@
-#include "orchestrator/service/wake_timer.h"
+#include "orchestrator/net/wake_timer.h"
 
-#include <set>
 #include <utility>
 
 namespace autobatch {
@@ -29,11 +28,17 @@ void WakeTimer::Arm(std::optional<SteadyTime> time) {
   state_->wanted = time;
   if (!time.has_value()) return;
   if (!state_->waiting.empty() && *state_->waiting.begin() <= *time) return;
-  state_->tasks->Spawn("wake", WaitFor(state_, *time));
+  Wait(state_, *time);
 }
 
-asio::awaitable<void> WakeTimer::WaitFor(std::shared_ptr<State> state, SteadyTime time) {
-  const auto place = state->waiting.insert(time);
+// The time counts as waited for at once: its task begins in the loop's next turn only.
+void WakeTimer::Wait(const std::shared_ptr<State>& state, SteadyTime time) {
+  state->tasks->Spawn("wake", WaitFor(state, state->waiting.insert(time)));
+}
+
+asio::awaitable<void> WakeTimer::WaitFor(std::shared_ptr<State> state,
+                                         std::multiset<SteadyTime>::iterator place) {
+  const SteadyTime time = *place;
   co_await state->timers->WaitUntil(time);
   state->waiting.erase(place);
   const SteadyTime now = state->timers->Now();
@@ -42,7 +47,7 @@ asio::awaitable<void> WakeTimer::WaitFor(std::shared_ptr<State> state, SteadyTim
     state->wanted.reset();
     state->woke();
   } else if (state->waiting.empty() || *state->waiting.begin() > *state->wanted) {
-    state->tasks->Spawn("wake", WaitFor(state, *state->wanted));
+    Wait(state, *state->wanted);
   }
 }
 

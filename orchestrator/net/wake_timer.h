@@ -1,10 +1,11 @@
-#ifndef ORCHESTRATOR_SERVICE_WAKE_TIMER_H_
-#define ORCHESTRATOR_SERVICE_WAKE_TIMER_H_
+#ifndef ORCHESTRATOR_NET_WAKE_TIMER_H_
+#define ORCHESTRATOR_NET_WAKE_TIMER_H_
 
 #include <boost/asio/awaitable.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "autobatch/base/clock.h"
 #include "orchestrator/net/task_group.h"
@@ -12,7 +13,8 @@
 
 namespace autobatch {
 
-// Says when a state machine's NextWake() has come.
+// Says when a time has come that changes all the while, as a state machine's NextWake() does, or
+// the deadline of a stream's next frame. Setting a later one costs nothing.
 //
 //   WakeTimer timer(tasks, timers, [this] { Handle(Woke{}); });
 //   timer.Arm(core.NextWake());  // After everything that was handled.
@@ -29,11 +31,13 @@ class WakeTimer {
 
  private:
   struct State;
-  static boost::asio::awaitable<void> WaitFor(std::shared_ptr<State> state, SteadyTime time);
+  static void Wait(const std::shared_ptr<State>& state, SteadyTime time);
+  static boost::asio::awaitable<void> WaitFor(std::shared_ptr<State> state,
+                                              std::multiset<SteadyTime>::iterator place);
 
   std::shared_ptr<State> state_;
 };
 
 }  // namespace autobatch
 
-#endif  // ORCHESTRATOR_SERVICE_WAKE_TIMER_H_
+#endif  // ORCHESTRATOR_NET_WAKE_TIMER_H_
