@@ -10,7 +10,6 @@
 namespace autobatch {
 namespace {
 
-using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
