@@ -71,12 +71,17 @@ asio::awaitable<absl::StatusOr<tcp::socket>> ConnectAny(TaskGroup& tasks, Timers
   using asio::experimental::awaitable_operators::operator||;
   co_await asio::this_coro::throw_if_cancelled(false);
   const auto race = std::make_shared<Race>(tasks.executor());
+  if (endpoints.size() == 1) {
+    // No race.
+    co_await Attempt(race, race->sockets.emplace(race->sockets.end(), tasks.executor()),
+                     endpoints.front());
+  }
   const absl::Cleanup give_up_others = [&race] {
     race->over = true;
     boost::system::error_code ignored;
     for (tcp::socket& socket : race->sockets) socket.close(ignored);
   };
-  size_t started = 0;
+  size_t started = endpoints.size() == 1 ? 1 : 0;
   SteadyTime next = timers.Now();
   while (!race->winner.has_value() && race->failures.size() < endpoints.size()) {
     const bool all_failed = race->failures.size() == started;

@@ -34,7 +34,7 @@ struct TlsListenOptions {
   // Handshakes at a time, over all addresses. Where more come, the rest wait in the backlog, and
   // the oldest of the address that holds most makes room once it is older than `patience`.
   size_t handshakes = 256;
-  absl::Duration patience = absl::Seconds(1);
+  absl::Duration patience = absl::Seconds(3);
   StreamLimits stream;
   // Where lines about refused peers go; empty: the log. They are escaped and rate-limited.
   std::function<void(absl::string_view)> log;
