@@ -41,7 +41,7 @@ def _number(value, form):
 
 def line(row):
     trains = "-" if row["answer"] is None else "out of memory" if _is_out(row) else "yes"
-    why = f"  {row['why']}" if row["answer"] is None else ""
+    why = f"  {row['why'].partition(chr(10))[0]}" if row["answer"] is None else ""
     return (f"{row['workload']:25} {row['card']:8} {row['tool']:20} {_number(row['answer'], 'd'):>6} "
             f"{row['true_maximum']:>8} {_number(_share(row, 'true_maximum'), '.2f'):>6} "
             f"{_number(_share(row, 'budgets_maximum'), '.2f'):>9} {trains:7} {row['samples']:>8} "
