@@ -171,6 +171,10 @@ void AgentConduct::OnMessage(const Welcome& welcome) {
   lease_from_ = unanswered_.front().sent;
   lease_ = absl::Milliseconds(welcome.lease_ms);
   Say(absl::StrCat("joined the run as ", config_.hello.agent));
+  const std::string& mine = committed_digest_.empty() ? digest_ : committed_digest_;
+  if (IsTrainable() && welcome.standing_digest != mine) {
+    DropRecord("its record does not stand any more");
+  }
   if (config_.once && keeping_ == Keeping::kCommitted) {
     Finish(kExitOk, absl::StrCat("round ", round_, " is committed"));
   }
@@ -253,17 +257,21 @@ void AgentConduct::Reconnect(std::string why) {
 void AgentConduct::JoinAnew(absl::string_view reason) {
   // The others have gone on without this agent: what it has agreed to is over.
   EndReduction();
-  if (IsTrainable()) actions_.push_back(agent::StopTraining{std::string(reason)});
-  if (IsTrainable() || keeping_ != Keeping::kNothing) {
-    actions_.push_back(agent::WithdrawRecord{round_, std::string(reason)});
-  }
-  keeping_ = Keeping::kNothing;
-  trainable_round_ = 0;
-  committed_digest_.clear();
+  DropRecord(reason);
   ++joined_anew_;
   was_member_ = false;
   last_sign_ = now_;
   Reconnect(std::string(reason));
+}
+
+void AgentConduct::DropRecord(absl::string_view why) {
+  if (IsTrainable()) actions_.push_back(agent::StopTraining{std::string(why)});
+  if (IsTrainable() || keeping_ != Keeping::kNothing) {
+    actions_.push_back(agent::WithdrawRecord{round_, std::string(why)});
+  }
+  keeping_ = Keeping::kNothing;
+  trainable_round_ = 0;
+  committed_digest_.clear();
 }
 
 void AgentConduct::OnNoCoordinator() {

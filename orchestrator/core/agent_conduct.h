@@ -56,6 +56,8 @@ class AgentConduct {
   void Reconnect(std::string why);
   bool IsTrainable() const { return trainable_round_ != 0; }
   void JoinAnew(absl::string_view reason);
+  // Drops what was agreed on: training ends, no record is left.
+  void DropRecord(absl::string_view why);
   void AllowForPause();
   void OnNoCoordinator();
   // When the agent gives up, as long as it is no member.

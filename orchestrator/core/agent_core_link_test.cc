@@ -152,12 +152,31 @@ TEST(AgentCoreLinkTest, Lease_EndsUnlessTheCoordinatorAnswers) {
   EXPECT_FALSE(a.core->MayStart(a.now));
   a.Give(agent::Connected{});
   EXPECT_FALSE(a.core->MayStart(a.now));
-  a.Say(Welcome{.round = 2});
+  a.Say(Welcome{.round = 2, .standing_digest = "round-2"});
   EXPECT_TRUE(a.core->MayStart(a.now));
   a.Say(Collect{.round = 3});
   EXPECT_TRUE(a.core->MayStart(a.now)) << "the old record stands until the next is prepared";
   a.Say(AgentHarness::PrepareOf(3));
   EXPECT_FALSE(a.core->MayStart(a.now));
+}
+
+TEST(AgentCoreLinkTest, RecordThatDoesNotStandAnyMore_IsDropped) {
+  for (const bool written : {true, false}) {
+    AgentHarness a;
+    a.BecomeMember();
+    a.Prepare(1);
+    a.Say(Commit{.round = 1, .digest = "round-1"});
+    if (written) a.Give(agent::CommittedWritten{1, absl::OkStatus()});
+    a.Give(agent::Disconnected{"reset by peer"});
+    a.Give(agent::Connected{});
+    a.actions.clear();
+    a.Say(Welcome{.round = 7});
+    EXPECT_TRUE(a.Wanted<agent::StopTraining>().has_value());
+    EXPECT_TRUE(a.Wanted<agent::WithdrawRecord>().has_value());
+    if (!written) a.Give(agent::CommittedWritten{1, absl::OkStatus()});
+    EXPECT_FALSE(a.core->MayStart(a.now));
+    EXPECT_FALSE(a.finished.has_value());
+  }
 }
 
 TEST(AgentCoreLinkTest, AgentThatWasStopped_DoesNotTakeTheCoordinatorForDead) {

@@ -157,8 +157,22 @@ void Coordination::OnHello(ConnectionId connection, const AgentHello& hello) {
                    " nodes of ", config_.min_nodes, " to ", config_.max_nodes));
   SendTo(member, Welcome{.heartbeat_ms = absl::ToInt64Milliseconds(config_.heartbeat),
                          .lost_after = config_.lost_after,
-                         .lease_ms = absl::ToInt64Milliseconds(Lease())});
+                         .lease_ms = absl::ToInt64Milliseconds(Lease()),
+                         .standing_digest = StandingDigest(hello)});
   CatchUp(member, hello);
+}
+
+std::string Coordination::StandingDigest(const AgentHello& hello) const {
+  const std::string& digest = state_.committed_digest;
+  // A decision that is not on the disk yet is none, and what came before it is over in a moment.
+  if (digest.empty() || phase_ == Phase::kCommitting ||
+      (hello.committed_digest != digest && hello.prepared_digest != digest)) {
+    return "";
+  }
+  const bool member = std::ranges::any_of(state_.members, [&](const StateMember& state) {
+    return state.agent == hello.agent && state.incarnation == hello.incarnation;
+  });
+  return member ? digest : "";
 }
 
 void Coordination::CatchUp(Member& member, const AgentHello& hello) {

@@ -72,6 +72,8 @@ class Coordination {
 
   // Sends what a member that came back, or came late, has to know in this phase.
   void CatchUp(Member& member, const AgentHello& hello);
+  // The digest in the hello whose record stands, with its sender as a member; empty: none.
+  std::string StandingDigest(const AgentHello& hello) const;
   void Beat();
   // A member is gone. If it is lost, its incarnation never comes back.
   enum class Parting { kLost, kLeft, kDone };

@@ -346,6 +346,8 @@ TEST(CoordinatorCoreRoundTest, RestartBetweenTwoCommits_SendsTheOtherOne) {
   CoordinatorHarness run(CoordinatorHarness::TestConfig(), Committed41());
   const ConnectionId a = run.Join(Knows(TestHello("a"), "d41", "d41"));
   const ConnectionId b = run.Join(Knows(TestHello("b"), "d41", ""));
+  EXPECT_EQ(run.Took<Welcome>(a)->standing_digest, "d41");
+  EXPECT_EQ(run.Took<Welcome>(b)->standing_digest, "d41");
   EXPECT_FALSE(run.Took<Commit>(a).has_value());
   EXPECT_EQ(run.Took<Commit>(b)->digest, "d41");
   run.Say(b, Committed{.digest = "d41"});
@@ -372,6 +374,16 @@ TEST(CoordinatorCoreRoundTest, RestartWithADecisionThatWasCalledOff_BeginsANewRo
   const ConnectionId b = run.Join(Knows(TestHello("b"), "", ""));
   EXPECT_FALSE(run.Took<Commit>(a).has_value());
   EXPECT_EQ(run.Took<Collect>(b)->round, 42);
+}
+
+// It was given up before the coordinator was started anew, which has forgotten that.
+TEST(CoordinatorCoreRoundTest, AgentOfAnEarlierRound_IsToldThatItsRecordIsOver) {
+  CoordinatorHarness run(CoordinatorHarness::TestConfig(), Committed41());
+  const ConnectionId old = run.Join(Knows(TestHello("c"), "d40", "d40"));
+  EXPECT_EQ(run.Took<Welcome>(old)->standing_digest, "");
+  AgentHello anew = Knows(TestHello("b"), "d41", "d41");
+  anew.incarnation = "b.2";
+  EXPECT_EQ(run.Took<Welcome>(run.Join(anew))->standing_digest, "") << "no member of it";
 }
 
 TEST(CoordinatorCoreRoundTest, RestartOfAnAgentMeanwhile_IsALoss) {

@@ -22,8 +22,12 @@ struct Welcome {
   // How long after sending a hello or heartbeat that was answered the agent may let training start
   // on a committed record: no newer one is committed without it before that.
   int64_t lease_ms = 2000;
+  // Of the two digests in the hello, the one whose record stands, with this agent as its member.
+  // Empty: neither; what the agent has is of a world that is gone.
+  std::string standing_digest;
 };
-BOOST_DESCRIBE_STRUCT(Welcome, (), (run_id, round, heartbeat_ms, lost_after, lease_ms))
+BOOST_DESCRIBE_STRUCT(Welcome, (),
+                      (run_id, round, heartbeat_ms, lost_after, lease_ms, standing_digest))
 
 // What is waited for.
 struct Progress {

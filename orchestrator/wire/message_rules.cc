@@ -305,7 +305,8 @@ absl::Status Validate(const Welcome& welcome) {
   AB_RETURN_IF_ERROR(Head(welcome, 0));
   AB_RETURN_IF_ERROR(Number("heartbeat_ms", welcome.heartbeat_ms, 1, kMaxHeartbeatMs));
   AB_RETURN_IF_ERROR(Number("lost_after", welcome.lost_after, 1, kMaxHeartbeatMs));
-  return Number("lease_ms", welcome.lease_ms, 0, kMaxHeartbeatMs * 1000);
+  AB_RETURN_IF_ERROR(Number("lease_ms", welcome.lease_ms, 0, kMaxHeartbeatMs * 1000));
+  return NameOrEmpty("standing_digest", welcome.standing_digest);
 }
 
 absl::Status Validate(const Progress& progress) {

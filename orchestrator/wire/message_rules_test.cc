@@ -123,6 +123,8 @@ TEST(MessageRulesTest, OtherMessages_AreBoundedInEveryField) {
   EXPECT_THAT(Complaint<Welcome>([](Welcome& w) { w.heartbeat_ms = 0; }), HasSubstr("heartbeat"));
   EXPECT_THAT(Complaint<Welcome>([](Welcome& w) { w.lost_after = 0; }), HasSubstr("lost_after"));
   EXPECT_THAT(Complaint<Welcome>([](Welcome& w) { w.lease_ms = -1; }), HasSubstr("lease_ms"));
+  EXPECT_THAT(Complaint<Welcome>([](Welcome& w) { w.standing_digest = "?"; }),
+              HasSubstr("standing_digest"));
   EXPECT_THAT(Complaint<Progress>([](Progress& p) { p.have = -1; }), HasSubstr("have"));
   EXPECT_THAT(Complaint<Progress>([](Progress& p) { p.need = -1; }), HasSubstr("need"));
   EXPECT_THAT(Complaint<Progress>([](Progress& p) { p.missing.resize(4097); }), HasSubstr("4097"));
