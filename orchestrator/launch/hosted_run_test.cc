@@ -29,7 +29,7 @@ HostedRun Planned(absl::string_view text, const LauncherFacts& launcher = {}) {
   return run.value_or(HostedRun());
 }
 
-LauncherFacts Slurm(std::string node) {
+LauncherFacts Slurm(const std::string& node) {
   return {.dialect = Dialect::kSlurm,
           .node_rank = node == "n1" ? 0 : 1,
           .node_count = 2,

@@ -11,7 +11,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 absl::StatusOr<LaunchLine> Parse(absl::string_view text, const Environment& environment = {}) {
   return ParseLaunchLine(std::vector<std::string>(absl::StrSplit(text, ' ', absl::SkipEmpty())),
