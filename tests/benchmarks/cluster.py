@@ -93,7 +93,7 @@ class Etcd(Child):
             except OSError:
                 if time.monotonic() > deadline:
                     raise
-            time.sleep(0.02)
+            time.sleep(0.02)  # house(sleep): another's program says nothing when it is ready
 
     def expect(self, word):
         return self.port
