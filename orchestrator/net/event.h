@@ -7,7 +7,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <utility>
 
 namespace autobatch {
 
@@ -19,8 +18,8 @@ namespace autobatch {
 //     }
 class Event {
  public:
-  explicit Event(boost::asio::any_io_executor executor)
-      : timer_(std::move(executor), boost::asio::steady_timer::time_point::max()) {}
+  explicit Event(const boost::asio::any_io_executor& executor)
+      : timer_(executor, boost::asio::steady_timer::time_point::max()) {}
 
   // Ends at the next signal, or at once with false if the calling coroutine is or was cancelled;
   // throws nothing.

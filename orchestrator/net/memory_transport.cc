@@ -77,7 +77,8 @@ class End : public std::enable_shared_from_this<End> {
 
   void Close(absl::Status why) {
     if (!closed_.ok()) return;
-    closed_ = why.ok() ? absl::CancelledError("the connection was closed on this side") : why;
+    closed_ =
+        why.ok() ? absl::CancelledError("the connection was closed on this side") : std::move(why);
     EndStream(absl::DataLossError("cannot receive: the stream was cut short"));
     in_.changed.Signal();
   }
