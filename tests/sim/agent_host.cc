@@ -19,6 +19,7 @@ void AgentHost::Start() {
   wake_.reset();
   end_.reset();
   prepared_digest_.clear();
+  committed_round_ = 0;
   AgentConfig config = setup_.config;
   incarnation_ = absl::StrCat(name(), "-", setup_.host, "-", ++starts_);
   config.hello.incarnation = incarnation_;
@@ -53,6 +54,7 @@ void AgentHost::Handle(const AgentEvent& event) {
     std::visit([this](auto& body) { Do(body); }, action);
   }
   if (process->dead() || finished_.has_value()) return;
+  MaybeTrain();
   const std::optional<SteadyTime> wake = core_->NextWake();
   if (!wake.has_value() || wake == wake_) return;
   wake_ = wake;
@@ -203,6 +205,7 @@ absl::Duration AgentHost::DiskTime() {
 
 void AgentHost::Do(const agent::WritePrepared& action) {
   prepared_digest_ = action.digest;
+  committed_round_ = 0;
   if (setup_.sabotage == Sabotage::kCommit) StartTraining(action.round, action.digest);
   process_->PostAfter(DiskTime(), [this, round = action.round] {
     Handle(agent::PreparedWritten{round, disk_status_});
@@ -217,14 +220,15 @@ void AgentHost::Do(const agent::WriteCommitted& action) {
   process_->PostAfter(DiskTime(), [this, action] {
     // Withdrawn meanwhile.
     if (prepared_digest_ != action.digest) return;
-    if (disk_status_.ok() && setup_.sabotage != Sabotage::kCommit) {
-      StartTraining(action.round, action.digest);
-    }
+    if (disk_status_.ok() && setup_.sabotage != Sabotage::kCommit) committed_round_ = action.round;
     Handle(agent::CommittedWritten{action.round, disk_status_});
   });
 }
 
-void AgentHost::Do(const agent::WithdrawRecord&) { prepared_digest_.clear(); }
+void AgentHost::Do(const agent::WithdrawRecord&) {
+  prepared_digest_.clear();
+  committed_round_ = 0;
+}
 
 void AgentHost::Do(const agent::StopTraining&) { EndTraining(); }
 
@@ -247,6 +251,12 @@ void AgentHost::StartTraining(int64_t round, const std::string& digest) {
   parts_.ledger.OnTrainingStarts(name(), incarnation_, round, digest);
   training_round_ = round;
   training_digest_ = digest;
+}
+
+void AgentHost::MaybeTrain() {
+  if (committed_round_ == 0 || training_round_ != 0) return;
+  if (setup_.sabotage != Sabotage::kLease && !core_->MayStart(parts_.time.Now())) return;
+  StartTraining(committed_round_, prepared_digest_);
 }
 
 void AgentHost::EndTraining() {

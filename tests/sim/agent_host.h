@@ -63,6 +63,8 @@ class AgentHost {
   void Stop() { process_->Stop(); }
   void Continue() { process_->Continue(); }
   void Drain(bool done);
+  // Its training processes die; their launcher starts them again when it may.
+  void CrashTraining() { EndTraining(); }
 
   const std::string& name() const { return setup_.config.hello.agent; }
   Setup& setup() { return setup_; }
@@ -98,6 +100,8 @@ class AgentHost {
   void NoteReport(absl::string_view frame);
   void UseConnection(std::shared_ptr<Endpoint> end);
   void StartTraining(int64_t round, const std::string& digest);
+  // Starts on the committed record if nothing runs and the core says that one may.
+  void MaybeTrain();
   void EndTraining();
   absl::Duration DiskTime();
 
@@ -118,6 +122,8 @@ class AgentHost {
   std::optional<SteadyTime> wake_;
   std::deque<std::shared_ptr<const std::string>> sent_;
   std::string prepared_digest_;
+  // Of the committed record on the disk; 0: none.
+  int64_t committed_round_ = 0;
   int64_t training_round_ = 0;
   std::string training_digest_;
   std::optional<agent::Finished> finished_;

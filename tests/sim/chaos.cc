@@ -74,7 +74,7 @@ class Chaos {
     CoordinatorHost& coordinator = cluster_.coordinator();
     Network& network = cluster_.network();
     const int host = agent.setup().host;
-    switch (Pick(random_, 0, 14)) {
+    switch (Pick(random_, 0, 16)) {
       case 0:
       case 1:
         agent.Kill();
@@ -118,6 +118,10 @@ class Chaos {
       }
       case 14:
         if (!stranger.running()) stranger.Start();
+        break;
+      case 15:
+      case 16:
+        agent.CrashTraining();
         break;
     }
   }

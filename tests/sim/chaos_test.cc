@@ -40,6 +40,7 @@ void ExpectNoticed(Sabotage sabotage) {
 
 TEST(ChaosTest, WithoutFencing_SeedsFail) { ExpectNoticed(Sabotage::kFencing); }
 TEST(ChaosTest, WithoutTheCommit_SeedsFail) { ExpectNoticed(Sabotage::kCommit); }
+TEST(ChaosTest, WithoutTheLease_SeedsFail) { ExpectNoticed(Sabotage::kLease); }
 TEST(ChaosTest, WithoutAuthentication_SeedsFail) { ExpectNoticed(Sabotage::kAuthentication); }
 
 }  // namespace

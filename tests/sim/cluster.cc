@@ -20,7 +20,7 @@ namespace autobatch::sim {
 namespace {
 
 constexpr char kUsage[] =
-    "usage: cluster [--seeds N] [--first-seed S] [--without fencing|commit|authentication] "
+    "usage: cluster [--seeds N] [--first-seed S] [--without fencing|commit|lease|authentication] "
     "[--log]\n";
 
 int Usage(absl::string_view wrong) {

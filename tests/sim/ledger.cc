@@ -88,6 +88,10 @@ void Ledger::OnTrainingStarts(const std::string& agent, const std::string& incar
   if (last_start_[agent] > round) {
     Violate(absl::StrCat(what, " after round ", last_start_[agent]));
   }
+  if (newest_start_ > round) {
+    Violate(absl::StrCat(what, " after others have started on round ", newest_start_));
+  }
+  newest_start_ = std::max(newest_start_, round);
   last_start_[agent] = round;
   training_[agent] = round;
 }

@@ -19,9 +19,8 @@ namespace autobatch::sim {
 //
 //   rounds      never come back, over all restarts of the coordinator
 //   one record  a round has one committed digest, decided on the coordinator's disk
-//   start       an agent starts only on a decided record of a round that it was a member of, never
-//   on
-//               an older one than before, and not while its processes of an earlier one run
+//   start       an agent starts only on a decided record of a round that it was a member of, on no
+//               older one than anybody has started on, and not while its processes of one run
 //   content     a record holds what its members reported for this very round, and nobody else
 class Ledger {
  public:
@@ -58,6 +57,7 @@ class Ledger {
   int64_t round_on_disk_ = 0;
   std::map<int64_t, Decision> decided_;
   std::map<std::string, int64_t> last_start_;
+  int64_t newest_start_ = 0;
   std::map<std::string, int64_t> training_;
 };
 
