@@ -176,7 +176,6 @@ ServiceOutcome AgentHost::Run(AgentHooks hooks, ProbeObserver* observer) {
                               .hooks = std::move(hooks)};
   service_ = std::make_unique<AgentService>(std::move(options),
                                             AgentParts{.io = io_,
-                                                       .tasks = tasks_,
                                                        .timers = *timers_,
                                                        .connector = *connector_,
                                                        .prober = *prober_,

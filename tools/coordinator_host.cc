@@ -54,8 +54,8 @@ absl::StatusOr<std::unique_ptr<CoordinatorHost>> CoordinatorHost::Start(
       .state = state,
       .hooks = std::move(hooks)};
   host->service_ = std::make_unique<CoordinatorService>(
-      std::move(options), std::move(restored), host->tasks_, *host->timers_, *host->listener_,
-      host->files_.get_executor());
+      std::move(options), std::move(restored), host->io_.get_executor(), *host->timers_,
+      *host->listener_, host->files_.get_executor());
   return host;
 }
 

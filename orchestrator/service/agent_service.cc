@@ -43,12 +43,13 @@ AgentService::AgentService(AgentServiceOptions options, AgentParts parts)
     : options_(std::move(options)),
       parts_(std::move(parts)),
       record_file_(options_.record_path),
-      files_(parts_.tasks.executor(), parts_.file_pool),
-      work_(parts_.tasks.executor(), parts_.work_pool),
+      tasks_(parts_.io.get_executor()),
+      files_(tasks_.executor(), parts_.file_pool),
+      work_(tasks_.executor(), parts_.work_pool),
       reduction_(parts_.reducer, work_, parts_.timers, options_.reduce_timeout),
       core_(options_.config, MakeRecordChecker(options_.digest), parts_.timers.Now()),
-      wake_(parts_.tasks, parts_.timers, [this] { Handle(agent::Woke{}); }),
-      changed_(parts_.tasks.executor()) {}
+      wake_(tasks_, parts_.timers, [this] { Handle(agent::Woke{}); }),
+      changed_(tasks_.executor()) {}
 
 AgentService::~AgentService() = default;
 
@@ -81,6 +82,8 @@ asio::awaitable<ServiceOutcome> AgentService::Run() {
     changed_.expires_at(SteadyTime::max());
     co_await changed_.async_wait(asio::as_tuple(asio::use_awaitable));
   }
+  tasks_.Cancel();
+  co_await tasks_.Join();
   co_await work_.Join();
   co_await files_.Join();
   co_return *outcome_;
@@ -136,7 +139,7 @@ void AgentService::Perform(AgentAction& action) {
 }
 
 void AgentService::Do(agent::Connect& connect) {
-  parts_.tasks.Spawn("connect", ConnectAfter(++attempt_, connect.delay));
+  tasks_.Spawn("connect", ConnectAfter(++attempt_, connect.delay));
 }
 
 asio::awaitable<void> AgentService::ConnectAfter(int64_t attempt, absl::Duration delay) {
@@ -150,7 +153,7 @@ asio::awaitable<void> AgentService::ConnectAfter(int64_t attempt, absl::Duration
     co_return;
   }
   link_ = std::make_shared<Link>(*std::move(connection));
-  parts_.tasks.Spawn("read", ReadAll(link_));
+  tasks_.Spawn("read", ReadAll(link_));
   Handle(agent::Connected{});
 }
 
@@ -174,7 +177,7 @@ void AgentService::Do(agent::Disconnect& disconnect) {
   ++attempt_;
   if (link_ == nullptr) return;
   ++finishing_;
-  parts_.tasks.Spawn("finish", Finish(std::move(link_)));
+  tasks_.Spawn("finish", Finish(std::move(link_)));
   link_.reset();
 }
 

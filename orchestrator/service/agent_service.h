@@ -66,8 +66,8 @@ struct AgentServiceOptions {
 
 // What an agent works with; all outlives it.
 struct AgentParts {
+  // One thread, which makes all calls.
   boost::asio::io_context& io;
-  TaskGroup& tasks;
   Timers& timers;
   Connector& connector;
   NodeProber& prober;
@@ -135,6 +135,8 @@ class AgentService {
   AgentServiceOptions options_;
   AgentParts parts_;
   const RecordFile record_file_;
+  // None is left when Run() has ended.
+  TaskGroup tasks_;
   BlockingWork files_;
   BlockingWork work_;
   AgentReduction reduction_;

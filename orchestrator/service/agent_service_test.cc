@@ -189,7 +189,6 @@ TEST_F(AgentServiceTest, SecondAgentOfAName_IsRefusedAndTheFirstGoesOn) {
                           .config_digest = "c"};
   other.service = std::make_unique<AgentService>(std::move(options),
                                                  AgentParts{.io = loop_.io,
-                                                            .tasks = loop_.tasks,
                                                             .timers = loop_.timers,
                                                             .connector = *other.connector,
                                                             .prober = other.prober,

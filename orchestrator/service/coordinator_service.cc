@@ -48,17 +48,17 @@ struct CoordinatorService::Peer {
 };
 
 CoordinatorService::CoordinatorService(CoordinatorServiceOptions options,
-                                       std::optional<CoordinatorState> restored, TaskGroup& tasks,
-                                       Timers& timers, Listener& listener,
-                                       asio::any_io_executor pool)
+                                       std::optional<CoordinatorState> restored,
+                                       asio::any_io_executor executor, Timers& timers,
+                                       Listener& listener, asio::any_io_executor pool)
     : options_(std::move(options)),
-      tasks_(tasks),
+      tasks_(std::move(executor)),
       timers_(timers),
       listener_(listener),
-      files_(tasks.executor(), std::move(pool)),
+      files_(tasks_.executor(), std::move(pool)),
       core_(options_.config, std::move(restored), options_.make_record, timers.Now()),
-      wake_(tasks, timers, [this] { Handle(coordinator::Woke{}); }),
-      changed_(tasks.executor()) {}
+      wake_(tasks_, timers, [this] { Handle(coordinator::Woke{}); }),
+      changed_(tasks_.executor()) {}
 
 asio::awaitable<ServiceOutcome> CoordinatorService::Run() {
   tasks_.Spawn("accept", AcceptAll());
@@ -72,6 +72,8 @@ asio::awaitable<ServiceOutcome> CoordinatorService::Run() {
     peer->connection->Close(absl::CancelledError("the coordinator has ended"));
   }
   peers_.clear();
+  tasks_.Cancel();
+  co_await tasks_.Join();
   co_await files_.Join();
   co_return *outcome_;
 }

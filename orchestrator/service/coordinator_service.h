@@ -53,13 +53,14 @@ struct CoordinatorServiceOptions {
 
 // A coordinator: what its core decides, done on a listener and a file. On one thread.
 //
-//   CoordinatorService service(std::move(options), restored, tasks, timers, *listener, pool);
+//   CoordinatorService service(std::move(options), restored, executor, timers, *listener, pool);
 //   ServiceOutcome outcome = co_await service.Run();
 class CoordinatorService {
  public:
-  // All outlive it. `pool` has one thread: states are written in their order.
+  // All outlive it. `executor` has one thread, which makes all calls; `pool` another one: states
+  // are written in their order.
   CoordinatorService(CoordinatorServiceOptions options, std::optional<CoordinatorState> restored,
-                     TaskGroup& tasks, Timers& timers, Listener& listener,
+                     boost::asio::any_io_executor executor, Timers& timers, Listener& listener,
                      boost::asio::any_io_executor pool);
   CoordinatorService(const CoordinatorService&) = delete;
   CoordinatorService& operator=(const CoordinatorService&) = delete;
@@ -88,7 +89,8 @@ class CoordinatorService {
   boost::asio::awaitable<void> Dismiss(std::shared_ptr<Peer> peer);
 
   CoordinatorServiceOptions options_;
-  TaskGroup& tasks_;
+  // Of its own: none is left when Run() has ended.
+  TaskGroup tasks_;
   Timers& timers_;
   Listener& listener_;
   BlockingWork files_;

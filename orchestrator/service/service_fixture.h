@@ -97,7 +97,8 @@ class ServiceFixture : public testing::Test {
             .make_record = MakeRecordMaker({.digest = Digest, .created = [] { return "now"; }}),
             .state = StateFile(),
             .hooks = std::move(hooks)},
-        *std::move(restored), loop_.tasks, loop_.timers, *listener_, pool_.get_executor());
+        *std::move(restored), loop_.io.get_executor(), loop_.timers, *listener_,
+        pool_.get_executor());
     Spawn(coordinator_->Run(), outcome_);
   }
 
@@ -135,7 +136,6 @@ class ServiceFixture : public testing::Test {
     agent.outcome.reset();
     agent.service = std::make_unique<AgentService>(std::move(options),
                                                    AgentParts{.io = loop_.io,
-                                                              .tasks = loop_.tasks,
                                                               .timers = loop_.timers,
                                                               .connector = *agent.connector,
                                                               .prober = agent.prober,

@@ -123,7 +123,6 @@ class Benchmark {
     options.hooks.committed = [this](const Record& record) { OnCommitted(record.round); };
     agent->service = std::make_unique<AgentService>(std::move(options),
                                                     AgentParts{.io = io_,
-                                                               .tasks = tasks_,
                                                                .timers = *timers_,
                                                                .connector = agent->connector,
                                                                .prober = agent->prober,
