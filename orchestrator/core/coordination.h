@@ -108,7 +108,7 @@ class Coordination {
   void Persist(std::shared_ptr<const std::string> record);
   // `agents_exit_code`: what members leave with; absent: as fits ours, and whoever has the record
   // that the run ends with stays.
-  void Finish(int exit_code, std::string reason, std::vector<std::string> missing,
+  void Finish(int exit_code, std::string reason, const std::vector<std::string>& missing,
               std::optional<int> agents_exit_code = std::nullopt);
 
   // ---- coordination_commit.cc

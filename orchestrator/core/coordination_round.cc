@@ -86,7 +86,7 @@ void Coordination::AdvanceCommitted() {
 }
 
 void Coordination::OnDeadline() {
-  std::vector<std::string> missing = Missing();
+  const std::vector<std::string> missing = Missing();
   deadline_.reset();
   switch (phase_) {
     case Phase::kJoining:
@@ -96,7 +96,7 @@ void Coordination::OnDeadline() {
         Finish(kExitNoAgreement,
                absl::StrCat("not enough nodes within ", absl::FormatDuration(config_.join_timeout),
                             ": ", members_.NodeCount(), " of at least ", config_.min_nodes),
-               std::move(missing));
+               missing);
       }
       return;
     case Phase::kReducing:
@@ -264,7 +264,7 @@ void Coordination::CombineReports() {
     Finish(kExitNoAgreement,
            absl::StrCat("too few nodes have a device that can train: ", RoundNodes(),
                         " of at least ", config_.min_nodes),
-           std::move(combined.excluded));
+           combined.excluded);
     return;
   }
   facts_ = std::move(combined.facts);
@@ -361,7 +361,8 @@ std::vector<std::string> Coordination::Missing() {
   return missing;
 }
 
-void Coordination::Finish(int exit_code, std::string reason, std::vector<std::string> missing,
+void Coordination::Finish(int exit_code, std::string reason,
+                          const std::vector<std::string>& missing,
                           std::optional<int> agents_exit_code) {
   const bool in_a_round = phase_ != Phase::kJoining && phase_ != Phase::kCommitted;
   if (in_a_round) {
