@@ -2,7 +2,6 @@
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/v6_only.hpp>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -56,7 +55,7 @@ absl::Status PortsTaken(PortRange ports) {
 
 }  // namespace
 
-absl::StatusOr<tcp::acceptor> OpenListenSocket(boost::asio::any_io_executor executor,
+absl::StatusOr<tcp::acceptor> OpenListenSocket(const boost::asio::any_io_executor& executor,
                                                const std::string& bind_address, PortRange ports) {
   error_code error;
   boost::asio::ip::address address = boost::asio::ip::make_address(bind_address, error);
@@ -65,7 +64,7 @@ absl::StatusOr<tcp::acceptor> OpenListenSocket(boost::asio::any_io_executor exec
         "'", bind_address, "' is no address to listen on: give an IPv4 or IPv6 address of this ",
         "machine, or :: for all"));
   }
-  tcp::acceptor acceptor(std::move(executor));
+  tcp::acceptor acceptor(executor);
   for (int port = ports.first; port <= ports.last; ++port) {
     error = TryListen(acceptor, tcp::endpoint(address, static_cast<uint16_t>(port)));
     if (error == boost::asio::error::address_family_not_supported && address.is_v6() &&

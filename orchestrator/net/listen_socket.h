@@ -14,7 +14,7 @@ namespace autobatch {
 // without IPv6 it is 0.0.0.0. AlreadyExists: every port is taken; the text says by whom, where that
 // can be known, and what to do. InvalidArgument: not an address of this machine.
 absl::StatusOr<boost::asio::ip::tcp::acceptor> OpenListenSocket(
-    boost::asio::any_io_executor executor, const std::string& bind_address, PortRange ports);
+    const boost::asio::any_io_executor& executor, const std::string& bind_address, PortRange ports);
 
 // Where a socket listens.
 HostPort AddressOf(const boost::asio::ip::tcp::acceptor& acceptor);
