@@ -37,7 +37,7 @@ AgentHarness::AgentHarness(AgentConfig config) {
   Take(core->Start(now));
 }
 
-void AgentHarness::Give(AgentEvent event) { Take(core->Handle(event, now)); }
+void AgentHarness::Give(const AgentEvent& event) { Take(core->Handle(event, now)); }
 
 void AgentHarness::Say(Message message) {
   std::visit([](auto& m) { m.run_id = "r"; }, message);

@@ -22,7 +22,7 @@ class AgentHarness {
 
   static AgentConfig TestConfig();
 
-  void Give(AgentEvent event);
+  void Give(const AgentEvent& event);
   // A message of the coordinator; the run is filled in.
   void Say(Message message);
   // Time passes; every heartbeat is answered if `answered`.
