@@ -1,9 +1,11 @@
 #include "orchestrator/core/config_difference.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -14,6 +16,8 @@ namespace {
 constexpr size_t kShown = 200;
 // Fields that are named; the rest is counted.
 constexpr size_t kNamed = 8;
+
+bool IsOfNccl(const NamedValue& field) { return absl::StartsWith(field.name, "nccl."); }
 
 std::string Shown(const std::optional<std::string>& value, absl::string_view agent) {
   if (!value.has_value()) return absl::StrCat("absent on ", agent);
@@ -46,6 +50,16 @@ std::string ConfigDifference(const SharedConfig& first, const SharedConfig& othe
                         other.digest, " on ", other.agent, ", ", first.digest, " on ", first.agent);
   }
   return absl::StrJoin(differences, "; ");
+}
+
+bool TakesPartInNccl(const std::vector<NamedValue>& fields) {
+  return std::ranges::any_of(fields, IsOfNccl);
+}
+
+SharedConfig WithoutNccl(SharedConfig config) {
+  std::erase_if(config.fields, IsOfNccl);
+  config.digest.clear();
+  return config;
 }
 
 }  // namespace autobatch

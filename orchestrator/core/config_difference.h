@@ -22,6 +22,12 @@ struct SharedConfig {
 //   "batch-rule: 'exact' on node-b, 'largest' on node-a; optimizer: absent on node-b, 'adam' on …"
 std::string ConfigDifference(const SharedConfig& first, const SharedConfig& other);
 
+// Whether an agent takes part in minima by NCCL: only then it has settings "nccl.…".
+bool TakesPartInNccl(const std::vector<NamedValue>& fields);
+
+// The settings but those; with no digest, which is over all of them.
+SharedConfig WithoutNccl(SharedConfig config);
+
 }  // namespace autobatch
 
 #endif  // ORCHESTRATOR_CORE_CONFIG_DIFFERENCE_H_

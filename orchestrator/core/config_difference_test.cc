@@ -42,6 +42,16 @@ TEST(ConfigDifferenceTest, OtherDigestOverTheSameFields_IsSaid) {
   EXPECT_THAT(ConfigDifference(kFirst, other), HasSubstr("digests differ: 2 on b, 1 on a"));
 }
 
+TEST(ConfigDifferenceTest, SettingsOfNccl_CanBeLeftOut) {
+  SharedConfig with = kFirst;
+  with.fields.push_back({"nccl.NCCL_ALGO", "Ring"});
+  with.digest = "2";
+  EXPECT_TRUE(TakesPartInNccl(with.fields));
+  EXPECT_FALSE(TakesPartInNccl(kFirst.fields));
+  EXPECT_NE(ConfigDifference(kFirst, with), "");
+  EXPECT_EQ(ConfigDifference(WithoutNccl(kFirst), WithoutNccl(with)), "");
+}
+
 TEST(ConfigDifferenceTest, ManyAndLongDifferences_AreCut) {
   SharedConfig other{.agent = "b", .digest = "2"};
   for (int i = 0; i < 100; ++i) {

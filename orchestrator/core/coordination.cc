@@ -23,7 +23,7 @@ Coordination::Coordination(CoordinatorConfig config, std::optional<CoordinatorSt
     : config_(std::move(config)),
       make_record_(std::move(make_record)),
       now_(now),
-      members_(config_.run_id, config_.max_members),
+      members_(config_.run_id, config_.max_members, config_.reduce == ReduceMode::kRequire),
       metronome_(config_.heartbeat, now),
       fence_(now) {
   state_.run_id = config_.run_id;

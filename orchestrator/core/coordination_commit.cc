@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "orchestrator/core/coordination.h"
 #include "orchestrator/core/exit_codes.h"
 
@@ -11,9 +12,19 @@ namespace autobatch {
 
 void Coordination::BeginReducing() {
   std::vector<ReduceMember> members;
+  std::vector<std::string> outside;
   for (const RoundMember& member : facts_.members) {
+    if (!members_.Named(member.agent)->in_nccl) outside.push_back(member.agent);
     members.push_back(
         {.agent = member.agent, .devices = static_cast<int64_t>(member.devices.size())});
+  }
+  // Where it is required, such a mixture is not let in. Where nobody takes part, an attempt says why.
+  if (!outside.empty() && outside.size() < members.size()) {
+    Say(absl::StrCat("no minimum by NCCL, the reports decide alone: ",
+                     absl::StrJoin(outside, ", "), outside.size() == 1 ? " takes" : " take",
+                     " no part in it (--no-nccl, or no GPU)"));
+    Seal();
+    return;
   }
   reduction_.emplace(std::move(members), facts_.minimum_batch, config_.reduce_attempts);
   phase_ = Phase::kReducing;

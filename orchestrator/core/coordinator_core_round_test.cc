@@ -198,6 +198,34 @@ TEST(CoordinatorCoreRoundTest, Nccl_IsAskedBeforeTheRecordAndMustAgree) {
   EXPECT_TRUE(run.Took<Prepare>(run.a).has_value());
 }
 
+TEST(CoordinatorCoreRoundTest, AgentOutsideNccl_IsRefusedOnlyWhereAllMustBeIn) {
+  AgentHello inside = TestHello("a");
+  inside.config.push_back({"nccl.nccl_version", "2.28.9"});
+  inside.config_digest = "with-nccl";
+  for (const ReduceMode mode : {ReduceMode::kOff, ReduceMode::kPrefer, ReduceMode::kRequire}) {
+    for (const bool inside_first : {true, false}) {
+      CoordinatorHarness run(With(mode));
+      const ConnectionId first = run.Join(inside_first ? inside : TestHello("b"));
+      const ConnectionId second = run.Join(inside_first ? TestHello("b") : inside);
+      if (mode == ReduceMode::kRequire) {
+        const auto refuse = run.Took<Refuse>(second);
+        ASSERT_TRUE(refuse.has_value());
+        EXPECT_EQ(refuse->code, RefuseCode::kConfig);
+        EXPECT_THAT(refuse->reason, HasSubstr("b takes no part in a minimum by NCCL"));
+        continue;
+      }
+      run.Pass(absl::Seconds(5), {first, second});
+      run.Report(inside_first ? first : second, 8);
+      run.Report(inside_first ? second : first, 4);
+      EXPECT_FALSE(run.Took<Reduce>(first).has_value());
+      EXPECT_TRUE(run.Took<Prepare>(first).has_value());
+      EXPECT_TRUE(run.Took<Prepare>(second).has_value());
+      if (mode != ReduceMode::kPrefer) continue;
+      EXPECT_THAT(run.said, HasSubstr("the reports decide alone: b takes no part in it"));
+    }
+  }
+}
+
 TEST(CoordinatorCoreRoundTest, NcclThatDiffers_EndsTheRunWithBothValues) {
   for (const ReduceMode mode : {ReduceMode::kRequire, ReduceMode::kPrefer}) {
     Pair run(With(mode));

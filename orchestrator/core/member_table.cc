@@ -38,6 +38,28 @@ std::optional<Refuse> MemberTable::JudgeDevices(const AgentHello& hello) const {
   return std::nullopt;
 }
 
+std::optional<Refuse> MemberTable::JudgeConfig(const AgentHello& hello) const {
+  SharedConfig first = config_;
+  SharedConfig own{.agent = hello.agent, .fields = hello.config, .digest = hello.config_digest};
+  const bool takes_part = TakesPartInNccl(own.fields);
+  if (takes_part != TakesPartInNccl(first.fields)) {
+    if (all_in_nccl_) {
+      return Refusal(RefuseCode::kConfig,
+                     absl::StrCat((takes_part ? first : own).agent,
+                                  " takes no part in a minimum by NCCL (--no-nccl, or no GPU) and ",
+                                  (takes_part ? own : first).agent,
+                                  " does, and this run requires it of all"));
+    }
+    // What NCCL is set to matters only between those who use it.
+    first = WithoutNccl(std::move(first));
+    own = WithoutNccl(std::move(own));
+  }
+  const std::string difference = ConfigDifference(first, own);
+  if (difference.empty()) return std::nullopt;
+  return Refusal(RefuseCode::kConfig,
+                 absl::StrCat("the settings of ", hello.agent, " differ: ", difference));
+}
+
 std::optional<Refuse> MemberTable::Judge(const AgentHello& hello) const {
   for (const NamedValue& version : hello.versions) {
     if (version.name != "autobatch") continue;
@@ -57,14 +79,7 @@ std::optional<Refuse> MemberTable::Judge(const AgentHello& hello) const {
     }
   }
   if (std::optional<Refuse> refuse = JudgeDevices(hello); refuse.has_value()) return refuse;
-  if (config_.agent.empty() || members_.empty()) return std::nullopt;
-  const std::string difference = ConfigDifference(
-      config_, {.agent = hello.agent, .fields = hello.config, .digest = hello.config_digest});
-  if (!difference.empty()) {
-    return Refusal(RefuseCode::kConfig,
-                   absl::StrCat("the settings of ", hello.agent, " differ: ", difference));
-  }
-  return std::nullopt;
+  return config_.agent.empty() || members_.empty() ? std::nullopt : JudgeConfig(hello);
 }
 
 void MemberTable::TakeFacts(Member& member, const AgentHello& hello) {
@@ -78,6 +93,7 @@ void MemberTable::TakeFacts(Member& member, const AgentHello& hello) {
   member.launcher = hello.launcher;
   member.workload = hello.workload;
   member.simulated = hello.simulated;
+  member.in_nccl = TakesPartInNccl(hello.config);
   CountNode(member, 1);
   if (hello.node_rank.has_value()) by_node_rank_[*hello.node_rank].push_back(hello.agent);
   for (const AnnouncedDevice& device : hello.devices) {

@@ -29,6 +29,8 @@ struct Member {
   LauncherClaims launcher;
   std::string workload;
   bool simulated = false;
+  // It takes part in minima by NCCL.
+  bool in_nccl = false;
   // It has not come back since the coordinator was started again: only its name and incarnation are
   // known.
   bool restored = false;
@@ -59,8 +61,9 @@ struct Member {
 //   is that member on a new connection. An incarnation that was removed as lost never comes back.
 class MemberTable {
  public:
-  MemberTable(std::string run_id, int64_t max_members)
-      : run_id_(std::move(run_id)), max_members_(max_members) {}
+  // `all_in_nccl`: who takes no part in minima by NCCL may not join those who do.
+  MemberTable(std::string run_id, int64_t max_members, bool all_in_nccl = false)
+      : run_id_(std::move(run_id)), max_members_(max_members), all_in_nccl_(all_in_nccl) {}
 
   struct Admission {
     // Null: refused.
@@ -108,6 +111,7 @@ class MemberTable {
   bool WasGivenUp(const AgentHello& hello) const;
   std::optional<Refuse> Judge(const AgentHello& hello) const;
   std::optional<Refuse> JudgeDevices(const AgentHello& hello) const;
+  std::optional<Refuse> JudgeConfig(const AgentHello& hello) const;
   Refuse Refusal(RefuseCode code, std::string reason) const;
   void TakeFacts(Member& member, const AgentHello& hello);
   void CountNode(const Member& member, int64_t change);
@@ -115,6 +119,7 @@ class MemberTable {
 
   const std::string run_id_;
   const int64_t max_members_;
+  const bool all_in_nccl_;
   int64_t last_number_ = 0;
   std::map<std::string, Member, std::less<>> members_;
   absl::flat_hash_map<ConnectionId, std::string> by_connection_;
