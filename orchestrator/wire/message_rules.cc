@@ -150,7 +150,7 @@ size_t PlainCharacter(absl::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
   if (first < 0x80) {
-    return first == '\n' || first == '\t' || (first >= 0x20 && first != 0x7f) ? 1 : 0;
+    return first == '\t' || (first >= 0x20 && first != 0x7f) ? 1 : 0;
   }
   const size_t size = first >= 0xf0 && first < 0xf5   ? 4
                       : first >= 0xe0 && first < 0xf0 ? 3
@@ -195,7 +195,7 @@ std::string PlainText(absl::string_view text) {
     if (size > 0) {
       plain.append(text.data(), size);
     } else {
-      plain += '?';
+      plain += text[0] == '\n' ? ' ' : '?';
     }
     text.remove_prefix(size > 0 ? size : 1);
   }

@@ -120,6 +120,8 @@ TEST(MessageRulesTest, OtherMessages_AreBoundedInEveryField) {
   EXPECT_THAT(Complaint<Prepared>([](Prepared& p) { p.digest.clear(); }), HasSubstr("digest"));
   EXPECT_THAT(Complaint<Committed>([](Committed& c) { c.round = 0; }), HasSubstr("round"));
   EXPECT_THAT(Complaint<Leave>([](Leave& l) { l.reason = "\x1b"; }), HasSubstr("reason"));
+  EXPECT_THAT(Complaint<Leave>([](Leave& l) { l.reason = "left\nround 2 is committed"; }),
+              HasSubstr("reason"));
   EXPECT_THAT(Complaint<Welcome>([](Welcome& w) { w.heartbeat_ms = 0; }), HasSubstr("heartbeat"));
   EXPECT_THAT(Complaint<Welcome>([](Welcome& w) { w.lost_after = 0; }), HasSubstr("lost_after"));
   EXPECT_THAT(Complaint<Welcome>([](Welcome& w) { w.lease_ms = -1; }), HasSubstr("lease_ms"));
@@ -147,7 +149,8 @@ TEST(MessageRulesTest, OtherMessages_AreBoundedInEveryField) {
 }
 
 TEST(MessageRulesTest, PlainText_KeepsCharactersAndCutsBetweenThem) {
-  EXPECT_EQ(PlainText("größer\n\t中 😀"), "größer\n\t中 😀");
+  EXPECT_EQ(PlainText("größer\t中 😀"), "größer\t中 😀");
+  EXPECT_EQ(PlainText("n1 left\nround 7 is committed"), "n1 left round 7 is committed");
   EXPECT_EQ(PlainText("\x1b[2J\r\x7f"), "?[2J??");
   EXPECT_EQ(PlainText("\xc2\x9b"
                       "1m"),
