@@ -47,5 +47,30 @@ TEST(FolderLockTest, FileInTheWay_IsNamed) {
               HasSubstr(folder));
 }
 
+TEST(FolderLockTest, LinkInPlaceOfTheLock_LeavesItsTargetAlone) {
+  const std::string folder = Folder("link");
+  const std::string precious = Folder("precious");
+  ASSERT_TRUE(WriteFileAtomically(precious, "precious").ok());
+  ASSERT_TRUE(FolderLock::Acquire(folder).ok());
+  std::filesystem::remove(folder + "/lock");
+  std::filesystem::create_symlink(precious, folder + "/lock");
+  EXPECT_THAT(std::string(FolderLock::Acquire(folder).status().message()),
+              HasSubstr(folder + "/lock"));
+  EXPECT_EQ(ReadFile(precious).value_or(""), "precious");
+}
+
+TEST(FolderLockTest, WayThatAnotherUserMadeInAPublicPlace_IsRefused) {
+  const std::string way = Folder("public");
+  std::filesystem::create_directories(way + "/theirs/ours");
+  ASSERT_EQ(chmod(way.c_str(), 01777), 0);
+  if (lchown((way + "/theirs").c_str(), 4242, 4242) != 0) {
+    GTEST_SKIP() << "only root makes folders of other users";
+  }
+  EXPECT_THAT(std::string(FolderLock::Acquire(way + "/theirs/ours").status().message()),
+              HasSubstr(way + "/theirs belongs to another user (4242)"));
+  ASSERT_EQ(lchown((way + "/theirs").c_str(), 0, 0), 0);
+  EXPECT_TRUE(FolderLock::Acquire(way + "/theirs/ours").ok());
+}
+
 }  // namespace
 }  // namespace autobatch
