@@ -59,8 +59,9 @@ absl::StatusOr<WorkerReply> AskForThisWorld(const WorkerSource& source,
   const SteadyTime settled = std::min(source.deadline, Add(Clock::Real().Now(), source.settling));
   while (true) {
     absl::StatusOr<WorkerReply> reply = AskAgent(source.socket, request, source.deadline);
+    // No question is left without the time for its answer: the last answer says what is wrong.
     if (!reply.ok() || reply->verdict != WorkerVerdict::kWorldSize ||
-        Clock::Real().Now() >= settled) {
+        Add(Clock::Real().Now(), 2 * kAskAgain) >= settled) {
       return reply;
     }
     absl::SleepFor(kAskAgain);

@@ -292,7 +292,14 @@ std::optional<WorkerReply> AgentService::AnswerTo(const WorkerRequest& request) 
     return Refusal(WorkerVerdict::kBadRequest, valid);
   }
   startable_ = committed_.has_value() && core_.MayStart(parts_.timers.Now());
-  if (!startable_) return std::nullopt;
+  if (!startable_) {
+    workers_->set_wanting(committed_.has_value()
+                              ? absl::StrCat("the record of round ", committed_->round,
+                                             " is there, but it may be out of date: nothing was "
+                                             "heard of the coordinator")
+                              : "no record was committed");
+    return std::nullopt;
+  }
   std::vector<std::string> devices;
   for (const AnnouncedDevice& device : options_.config.hello.devices) {
     devices.push_back(device.uuid);

@@ -124,6 +124,9 @@ TEST_F(AgentServiceTest, AgentCutOff_StartsNothingOnARecordThatMayBeOld) {
   ASSERT_TRUE(answer.ok()) << answer.status();
   // Simulated time flies: it may already have given up looking for the coordinator.
   EXPECT_THAT(answer->verdict, AnyOf(WorkerVerdict::kNoRecord, WorkerVerdict::kLeaving));
+  if (answer->verdict == WorkerVerdict::kNoRecord) {
+    EXPECT_THAT(answer->message, HasSubstr("the record of round 1 is there, but it may be out of"));
+  }
 }
 
 TEST_F(AgentServiceTest, NoCoordinator_EndsByTheJoinTimeoutAndLeavesNothing) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -51,6 +52,9 @@ class WorkerServer {
   WorkerServer(const WorkerServer&) = delete;
   WorkerServer& operator=(const WorkerServer&) = delete;
 
+  // What is wanting, for those whose patience ends while there is no answer for them.
+  void set_wanting(std::string what) { wanting_ = std::move(what); }
+
   // A record was committed or withdrawn: everyone who waits is answered anew.
   void RecordChanged();
 
@@ -78,6 +82,7 @@ class WorkerServer {
   boost::asio::io_context& io_;
   const WorkerServerOptions options_;
   const Answer answer_;
+  std::string wanting_ = "no record was committed";
   Protocol::acceptor acceptor_;
   // Between two attempts to accept when there are no descriptors left.
   boost::asio::steady_timer pause_;
