@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/files.h"
@@ -19,6 +20,7 @@
 #include "orchestrator/launch/hosted_run.h"
 #include "orchestrator/launch/share_output.h"
 #include "orchestrator/launch/stored_record.h"
+#include "orchestrator/launch/supervised_child.h"
 #include "orchestrator/launch/worker_values.h"
 #include "tools/hosted_agreement.h"
 #include "tools/progress_lines.h"
@@ -39,6 +41,10 @@ class AgreedRun {
       : line_(line), world_(world), environment_(environment), signals_(signals) {}
 
   int Run(const LauncherFacts& launcher) {
+    // The secret's is ours, and its number may soon be another's.
+    if (line_.secret_descriptor.has_value()) {
+      std::erase(descriptors_, static_cast<int>(*line_.secret_descriptor));
+    }
     const absl::StatusOr<HostedRun> run = PlanHostedRun(line_, launcher, world_, RandomWord());
     if (!run.ok()) return Complain(run.status(), kExitUsage);
     int exit_code = kExitInternal;
@@ -86,6 +92,7 @@ class AgreedRun {
       if (!values.ok()) return Refuse(values.status());
       ChildCommand command = CommandWith(world_.command, *values);
       command.base = environment_;
+      command.descriptors = descriptors_;
       command.environment.emplace_back("AUTOBATCH_SOCKET", agreement_->flags().workers.path);
       Training training(line_.grace, signals_);
       const absl::Status started = training.Start(command);
@@ -171,6 +178,7 @@ class AgreedRun {
     if (!values.ok()) return Complain(values.status());
     ChildCommand command = CommandWith(world_.command, *values);
     command.base = environment_;
+    command.descriptors = descriptors_;
     return RunCommand(command, line_.grace, signals_);
   }
 
@@ -196,6 +204,8 @@ class AgreedRun {
   const WorldCommand& world_;
   const Environment& environment_;
   SignalRelay& signals_;
+  // What the command inherits: none of the sockets that are opened for the agreement.
+  std::vector<int> descriptors_ = OpenDescriptors();
   ProgressLines lines_{"launch", line_.quiet};
   std::unique_ptr<HostedAgreement> agreement_;
 };

@@ -1,6 +1,8 @@
 #include "orchestrator/launch/supervised_child.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -8,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -15,6 +18,7 @@
 #include <cstring>
 #include <map>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "orchestrator/dialect/environment.h"
 #include "orchestrator/launch/left_processes.h"
@@ -36,6 +40,7 @@ struct Prepared {
   std::vector<char*> environment;
   std::string directory;
   sigset_t no_signals;
+  std::optional<std::vector<int>> descriptors;
 };
 
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
@@ -56,6 +61,7 @@ Prepared Prepare(const ChildCommand& command) {
   prepared.environment = Pointers(prepared.variables);
   prepared.directory = command.working_directory;
   sigemptyset(&prepared.no_signals);
+  prepared.descriptors = command.descriptors;
   return prepared;
 }
 
@@ -63,6 +69,19 @@ Prepared Prepare(const ChildCommand& command) {
 void ResetSignals(const Prepared& prepared) {
   for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
   sigprocmask(SIG_SETMASK, &prepared.no_signals, nullptr);
+}
+
+// Sockets of libraries are not closed on exec by themselves: a command that held our listening ones
+// would keep their ports and paths taken after our end. An older kernel leaves them open.
+void KeepOnly(const std::vector<int>& descriptors) {
+  unsigned next = STDERR_FILENO + 1;
+  for (const int kept : descriptors) {
+    const auto number = static_cast<unsigned>(kept);
+    if (number < next) continue;
+    if (number > next) close_range(next, number - 1, CLOSE_RANGE_CLOEXEC);
+    next = number + 1;
+  }
+  close_range(next, ~0U, CLOSE_RANGE_CLOEXEC);
 }
 
 // Returns only where the command cannot be executed.
@@ -93,6 +112,7 @@ void GiveTerminal(pid_t group) {
   if (terminal) GiveTerminal(getpid());
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   ResetSignals(prepared);
+  if (prepared.descriptors.has_value()) KeepOnly(*prepared.descriptors);
   if (getppid() == parent) Execute(prepared);
   const int error = errno;
   if (write(failed, &error, sizeof(error)) < 0) _exit(126);
@@ -116,6 +136,19 @@ void WaitFor(pid_t pid, int options, siginfo_t& info) {
 }
 
 }  // namespace
+
+std::vector<int> OpenDescriptors() {
+  std::vector<int> open;
+  DIR* const folder = opendir("/proc/self/fd");
+  if (folder == nullptr) return open;
+  while (const dirent* const entry = readdir(folder)) {
+    int number = 0;
+    if (absl::SimpleAtoi(entry->d_name, &number) && number != dirfd(folder)) open.push_back(number);
+  }
+  closedir(folder);
+  std::sort(open.begin(), open.end());
+  return open;
+}
 
 absl::StatusOr<std::unique_ptr<SupervisedChild>> SupervisedChild::Start(
     const ChildCommand& command) {

@@ -27,7 +27,13 @@ struct ChildCommand {
   std::optional<Environment> base;
   // Empty: this process's own.
   std::string working_directory;
+  // Of this process's descriptors, those that the command inherits besides the standard ones, in
+  // ascending order: what came after them is ours. Absent: all that are not closed on exec.
+  std::optional<std::vector<int>> descriptors;
 };
+
+// What is open now, in ascending order: at the start of a program, what its starter hands down.
+std::vector<int> OpenDescriptors();
 
 // A training command in a process group of its own, with this process's stdin, stdout and stderr
 // (and its terminal, if it has one in the foreground). When this process is killed, the command
