@@ -98,22 +98,25 @@ void HostedAgreement::RunAgent() {
   TrialLines trials(agent_->node().devices(), lines_);
   ServiceOutcome outcome = agent_->Run(std::move(hooks), agent_->flags().quiet ? nullptr : &trials);
   MutexLock lock(mutex_);
+  // Whoever waits for a record says himself why there is none.
+  if (record_.has_value() && !left_ && outcome.exit_code != kExitOk) {
+    lines_.Complain(absl::StrCat(
+        "no later round will come: ", outcome.text,
+        "; the command goes on, and a worker that starts anew from now on gets no share"));
+  }
   outcome_ = std::move(outcome);
   changed_.notify_all();
 }
 
 void HostedAgreement::StopTrainingFor(absl::string_view why, std::function<void()> ended) {
-  StopTraining stop;
-  {
-    MutexLock lock(mutex_);
-    stop = stop_;
-  }
-  if (stop == nullptr) return ended();
-  stop(why, std::move(ended));
+  // Held throughout: who has taken his callback back is called no more.
+  MutexLock lock(stop_mutex_);
+  if (stop_ == nullptr) return ended();
+  stop_(why, std::move(ended));
 }
 
 void HostedAgreement::OnStopTraining(StopTraining stop) {
-  MutexLock lock(mutex_);
+  MutexLock lock(stop_mutex_);
   stop_ = std::move(stop);
 }
 
@@ -127,6 +130,10 @@ std::optional<Record> HostedAgreement::AwaitRecord(int64_t round) {
 }
 
 void HostedAgreement::Leave(const std::string& reason, bool done, int exit_code) {
+  {
+    MutexLock lock(mutex_);
+    left_ = true;
+  }
   agent_->Drain(reason, done, exit_code);
 }
 

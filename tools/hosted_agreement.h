@@ -45,7 +45,8 @@ class HostedAgreement {
   // The committed record, once its round is above `round`; nothing when the agent is over.
   std::optional<Record> AwaitRecord(int64_t round);
 
-  // Who ends training when a later round begins; empty: nothing trains.
+  // Who ends training when a later round begins; empty: nothing trains, and nobody is called once
+  // this has returned.
   void OnStopTraining(StopTraining stop);
 
   // The agent leaves, with this exit code. From any thread.
@@ -80,7 +81,10 @@ class HostedAgreement {
   ConditionVariable changed_;
   std::optional<Record> record_ ABSL_GUARDED_BY(mutex_);
   std::optional<ServiceOutcome> outcome_ ABSL_GUARDED_BY(mutex_);
-  StopTraining stop_ ABSL_GUARDED_BY(mutex_);
+  bool left_ ABSL_GUARDED_BY(mutex_) = false;
+
+  Mutex stop_mutex_;
+  StopTraining stop_ ABSL_GUARDED_BY(stop_mutex_);
 };
 
 }  // namespace autobatch
