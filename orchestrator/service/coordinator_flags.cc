@@ -99,6 +99,8 @@ std::string HelpText() {
           "Every node of the job runs an agent with the same run id and secret. A round collects "
           "their\nreports, and commits one record: the safe batch, and a row of the plan for every "
           "world size.\nWhen a node is lost or joins, the next round follows from what is known.\n"
+          "Ended by a signal, it ends its agents (their exit status: 8), and what trains goes on; "
+          "killed, it may be\nstarted again with the same --state-dir, and its rounds go on.\n"
        << AllOptions()
        << "\nExit status:\n"
           "  0  done                                7  no agreement: too few nodes, answers "
