@@ -40,7 +40,7 @@ absl::StatusOr<DigestFunction> SealOf(const LaunchLine& line) {
   }
   if (line.secret_descriptor.has_value()) {
     AB_ASSIGN_OR_RETURN(const Secret secret,
-                        Secret::FromDescriptor(static_cast<int>(*line.secret_descriptor)));
+                        Secret::FromDescriptor(*line.secret_descriptor));
     return MakeKeyedSeal(secret);
   }
   return MakePlainSeal();

@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -95,7 +96,11 @@ absl::StatusOr<Secret> Secret::FromFile(const std::string& path) {
   return Read(descriptor, path);
 }
 
-absl::StatusOr<Secret> Secret::FromDescriptor(int descriptor) {
+absl::StatusOr<Secret> Secret::FromDescriptor(int64_t number) {
+  if (number < 0 || number > std::numeric_limits<int>::max()) {
+    return absl::InvalidArgumentError(absl::StrCat(number, " is no number of a descriptor"));
+  }
+  const int descriptor = static_cast<int>(number);
   const absl::Cleanup close_it = [descriptor] { close(descriptor); };
   return Read(descriptor, absl::StrCat("descriptor ", descriptor));
 }

@@ -2,6 +2,7 @@
 #define ORCHESTRATOR_NET_SECRET_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,8 +25,8 @@ class Secret {
   // the minimum; NotFound and others of errno. Each says what to do.
   static absl::StatusOr<Secret> FromFile(const std::string& path);
 
-  // Of an inherited descriptor, read to its end and closed.
-  static absl::StatusOr<Secret> FromDescriptor(int descriptor);
+  // Of an inherited descriptor, read to its end and closed. InvalidArgument: it can be none.
+  static absl::StatusOr<Secret> FromDescriptor(int64_t number);
 
   // A copy of these bytes, for tests and for keys made on the spot.
   static absl::StatusOr<Secret> FromBytes(absl::string_view bytes);

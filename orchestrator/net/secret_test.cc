@@ -87,6 +87,17 @@ TEST(SecretTest, FromDescriptor_Pipe_ReadToItsEndAndClosed) {
 
 TEST(SecretTest, FromDescriptor_NotOpen_Error) { EXPECT_FALSE(Secret::FromDescriptor(999).ok()); }
 
+TEST(SecretTest, FromDescriptor_NoSuchNumber_ReadsNoOther) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  for (const int64_t number : {int64_t{-1}, (int64_t{1} << 32) + ends[0]}) {
+    EXPECT_THAT(std::string(Secret::FromDescriptor(number).status().message()),
+                testing::HasSubstr("no number of a descriptor"));
+  }
+  close(ends[0]);
+  close(ends[1]);
+}
+
 // RFC 5869 with SHA-256, salt absent; computed with Python's hmac.
 TEST(SecretTest, Derive_KnownSecret_HkdfSha256) {
   const Secret secret = Secret::FromBytes(kText).value();

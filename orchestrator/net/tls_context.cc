@@ -251,6 +251,14 @@ absl::StatusOr<std::string> TlsContext::PeerIdentity(TlsStream& stream) const {
   return EscapeForLog(name);
 }
 
+void TlsContext::ForgetKey(TlsStream& stream) const {
+  if (keys_ == nullptr) return;
+  if (SSL_SESSION* const session = SSL_get_session(stream.native_handle()); session != nullptr) {
+    constexpr unsigned char kNothing[32] = {};
+    SSL_SESSION_set1_master_key(session, kNothing, sizeof kNothing);
+  }
+}
+
 TlsContext::Refused TlsContext::WhyRefused(TlsStream& stream,
                                            const boost::system::error_code& error) {
   SSL* const ssl = stream.native_handle();

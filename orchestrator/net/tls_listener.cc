@@ -203,7 +203,9 @@ asio::awaitable<absl::StatusOr<std::string>> ListenerState::Authenticate(Self se
     candidate->refused = TlsContext::WhyRefused(*candidate->stream, error);
     co_return NetStatus(error, "handshake");
   }
-  co_return self->context_->PeerIdentity(*candidate->stream);
+  absl::StatusOr<std::string> identity = self->context_->PeerIdentity(*candidate->stream);
+  self->context_->ForgetKey(*candidate->stream);
+  co_return identity;
 }
 
 // Reads and forgets until the peer has closed.

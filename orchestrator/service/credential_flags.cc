@@ -57,9 +57,6 @@ absl::Status ReadCredentialFlags(FlagReader& read, CredentialFlags& flags) {
     return absl::InvalidArgumentError(
         "--tls-ca, --tls-certificate and --tls-key are needed together");
   }
-  if (flags.secret_descriptor.value_or(3) < 0) {
-    return absl::InvalidArgumentError("--secret-fd: a descriptor is 0 or more");
-  }
   return absl::OkStatus();
 }
 
@@ -68,7 +65,7 @@ absl::StatusOr<Credentials> LoadCredentials(const CredentialFlags& flags,
   if (!flags.certificates.ca_file.empty()) return Credentials(flags.certificates);
   AB_ASSIGN_OR_RETURN(Secret secret,
                       flags.secret_descriptor.has_value()
-                          ? Secret::FromDescriptor(static_cast<int>(*flags.secret_descriptor))
+                          ? Secret::FromDescriptor(*flags.secret_descriptor)
                           : Secret::FromFile(flags.secret_file));
   return Credentials(SharedSecret{.run_id = run_id, .secret = std::move(secret)});
 }

@@ -1,8 +1,10 @@
 """Whoever does not belong to a run, and a machine that has no more to give: the run goes on without them."""
 
 import contextlib
+import hmac
 import os
 import pathlib
+import re
 import signal
 import socket
 import struct
@@ -29,6 +31,27 @@ def tearDownModule():
 def connect(address):
     host, port = address.rsplit(":", 1)
     return socket.create_connection((host, int(port)), timeout=60)
+
+
+def derived(secret, purpose):
+    """HKDF-SHA256 to one block, without a salt."""
+    extracted = hmac.digest(bytes(32), secret, "sha256")
+    return hmac.digest(extracted, purpose + b"\x01", "sha256")
+
+
+def dumped_memory(pid):
+    """What a process may write to and has not kept out of core dumps."""
+    shown = []
+    maps = pathlib.Path(f"/proc/{pid}/smaps").read_text(encoding="utf-8")
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for begin, end, flags in re.findall(r"^(\w+)-(\w+) rw.*?^VmFlags:(.*?)$", maps,
+                                            re.MULTILINE | re.DOTALL):
+            if "dd" in flags.split():
+                continue
+            memory.seek(int(begin, 16))
+            with contextlib.suppress(OSError):  # Beyond the end of a file.
+                shown.append(memory.read(int(end, 16) - int(begin, 16)))
+    return b"".join(shown)
 
 
 class StrangerTest(unittest.TestCase):
@@ -118,6 +141,19 @@ class StrangerTest(unittest.TestCase):
         for pid in (coordinator.pid, agent.pid):
             for name in ("cmdline", "environ"):
                 self.assertNotIn(secret, pathlib.Path(f"/proc/{pid}/{name}").read_text())
+
+    def test_neither_secret_nor_key_is_in_what_a_core_dump_shows(self):
+        coordinator = self.cluster.coordinator(nodes="2")
+        agent = self.cluster.agent("n1")
+        agent.wait_for("joined the run")
+        secret = self.cluster.secret.read_bytes()
+        for pid in (coordinator.pid, agent.pid):
+            shown = dumped_memory(pid)
+            # It is to be found at all.
+            self.assertIn(self.cluster.run_id.encode(), shown)
+            self.assertNotIn(secret, shown)
+            for purpose in (b"autobatch tls psk v1", b"autobatch seal v1"):
+                self.assertNotIn(derived(secret, purpose), shown, purpose)
 
 
 class ScarceTest(unittest.TestCase):
