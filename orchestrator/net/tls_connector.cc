@@ -60,6 +60,7 @@ asio::awaitable<MadeConnection> ConnectTo(Self self, HostPort address) {
     co_return absl::Status(status.code(), absl::StrCat(peer, ": ", status.message()));
   }
   absl::StatusOr<std::string> identity = self->context->PeerIdentity(*stream);
+  self->context->ForgetKey(*stream);
   if (!identity.ok()) co_return std::move(identity).status();
   std::unique_ptr<Connection> connection =
       MakeTlsConnection(self->tasks, self->timers, self->context, std::move(stream),

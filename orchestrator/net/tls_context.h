@@ -41,7 +41,7 @@ class TlsContext {
   // handshake went well without proof (which this never lets happen).
   absl::StatusOr<std::string> PeerIdentity(TlsStream& stream) const;
 
-  // After a server's handshake: OpenSSL would keep the run's key as long as the connection lives,
+  // After a handshake: OpenSSL would keep the run's key as long as the connection lives,
   // in memory that a core dump shows, and nothing needs it any more.
   void ForgetKey(TlsStream& stream) const;
 
