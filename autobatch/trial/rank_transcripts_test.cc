@@ -36,7 +36,8 @@ class Rank {
   // A whole good trial.
   std::string Good(int64_t bytes, std::optional<autobatch::Hello> device = {}) const {
     return Hello() + Step(1, bytes) + Step(2, bytes) +
-           Result({.steady = MemoryPeak{.reserved_bytes = bytes}, .batch_seen = 8}, device);
+           Result({.steady = MemoryPeak{.reserved_bytes = bytes}, .batch_seen = 8},
+                  std::move(device));
   }
 
  private:

@@ -89,7 +89,7 @@ void CoordinatorHarness::RunRound(const std::vector<ConnectionId>& connections, 
   for (const ConnectionId connection : connections) Commit(connection);
 }
 
-void CoordinatorHarness::Give(CoordinatorEvent event) {
+void CoordinatorHarness::Give(const CoordinatorEvent& event) {
   for (const CoordinatorAction& action : core->Handle(event, now)) Do(action);
 }
 
@@ -106,7 +106,7 @@ void CoordinatorHarness::Pass(absl::Duration duration, const std::vector<Connect
   now = end;
 }
 
-void CoordinatorHarness::Write(absl::Status status) {
+void CoordinatorHarness::Write(const absl::Status& status) {
   for (const coordinator::Persist& write : std::exchange(held, {})) {
     Give(coordinator::Persisted{write.sequence, status});
   }

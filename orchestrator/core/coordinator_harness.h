@@ -47,12 +47,12 @@ class CoordinatorHarness {
   // Everything that a round needs from these, all with one batch.
   void RunRound(const std::vector<ConnectionId>& connections, int64_t batch = 8);
 
-  void Give(CoordinatorEvent event);
+  void Give(const CoordinatorEvent& event);
   void Break(ConnectionId connection) { Give(coordinator::Disconnected{connection, "reset"}); }
   // Time passes, beat by beat; `alive` send heartbeats meanwhile.
   void Pass(absl::Duration duration, const std::vector<ConnectionId>& alive = {});
   // Answers the writes that were held back.
-  void Write(absl::Status status = absl::OkStatus());
+  void Write(const absl::Status& status = absl::OkStatus());
 
   // The last message of this kind that was sent to the connection since the last call, if any.
   template <typename T>

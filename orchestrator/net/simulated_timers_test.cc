@@ -12,7 +12,6 @@ namespace autobatch {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 namespace asio = boost::asio;
 
 class SimulatedTimersTest : public ::testing::Test {
