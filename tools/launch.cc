@@ -39,8 +39,7 @@ absl::StatusOr<DigestFunction> SealOf(const LaunchLine& line) {
     return MakeKeyedSeal(secret);
   }
   if (line.secret_descriptor.has_value()) {
-    AB_ASSIGN_OR_RETURN(const Secret secret,
-                        Secret::FromDescriptor(*line.secret_descriptor));
+    AB_ASSIGN_OR_RETURN(const Secret secret, Secret::FromDescriptor(*line.secret_descriptor));
     return MakeKeyedSeal(secret);
   }
   return MakePlainSeal();

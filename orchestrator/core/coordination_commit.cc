@@ -18,10 +18,11 @@ void Coordination::BeginReducing() {
     members.push_back(
         {.agent = member.agent, .devices = static_cast<int64_t>(member.devices.size())});
   }
-  // Where it is required, such a mixture is not let in. Where nobody takes part, an attempt says why.
+  // Where it is required, such a mixture is not let in. Where nobody takes part, an attempt says
+  // why.
   if (!outside.empty() && outside.size() < members.size()) {
-    Say(absl::StrCat("no minimum by NCCL, the reports decide alone: ",
-                     absl::StrJoin(outside, ", "), outside.size() == 1 ? " takes" : " take",
+    Say(absl::StrCat("no minimum by NCCL, the reports decide alone: ", absl::StrJoin(outside, ", "),
+                     outside.size() == 1 ? " takes" : " take",
                      " no part in it (--no-nccl, or no GPU)"));
     Seal();
     return;

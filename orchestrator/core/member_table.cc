@@ -44,11 +44,11 @@ std::optional<Refuse> MemberTable::JudgeConfig(const AgentHello& hello) const {
   const bool takes_part = TakesPartInNccl(own.fields);
   if (takes_part != TakesPartInNccl(first.fields)) {
     if (all_in_nccl_) {
-      return Refusal(RefuseCode::kConfig,
-                     absl::StrCat((takes_part ? first : own).agent,
-                                  " takes no part in a minimum by NCCL (--no-nccl, or no GPU) and ",
-                                  (takes_part ? own : first).agent,
-                                  " does, and this run requires it of all"));
+      return Refusal(
+          RefuseCode::kConfig,
+          absl::StrCat((takes_part ? first : own).agent,
+                       " takes no part in a minimum by NCCL (--no-nccl, or no GPU) and ",
+                       (takes_part ? own : first).agent, " does, and this run requires it of all"));
     }
     // What NCCL is set to matters only between those who use it.
     first = WithoutNccl(std::move(first));

@@ -19,6 +19,7 @@
 #include "orchestrator/launch/split_words.h"
 #include "orchestrator/launch/training_values.h"
 #include "orchestrator/service/credential_flags.h"
+#include "orchestrator/wire/message_rules.h"
 
 namespace autobatch {
 namespace {
@@ -110,6 +111,11 @@ absl::Status ReadSource(const po::variables_map& values, const Environment& envi
 absl::Status ReadStart(const po::variables_map& values, LaunchLine& line) {
   AB_RETURN_IF_ERROR(ReadNumber(values, "world-size", 1, line.world_size));
   AB_RETURN_IF_ERROR(ReadNumber(values, "fallback-batch", 1, line.fallback_batch));
+  if (line.fallback_batch.value_or(0) > kMaxMicroBatch) {
+    return absl::InvalidArgumentError(absl::StrCat("--fallback-batch: ", *line.fallback_batch,
+                                                   " is above ", kMaxMicroBatch,
+                                                   ", the largest batch of a rank"));
+  }
   AB_RETURN_IF_ERROR(ReadEnum(values, "when-world-changes", line.when_world_changes));
   AB_RETURN_IF_ERROR(ReadTime(values, "grace", line.grace));
   line.allow_simulated = values["allow-simulated"].as<bool>();

@@ -102,6 +102,7 @@ TEST(ParseLaunchLine_WrongValues, SayWhatIsRight) {
       {"--record /r --world-size 0 -- true", "--world-size '0': expected a whole number from 1 up"},
       {"--record /r --fallback-batch -1 -- true", "--fallback-batch"},
       {"--record /r --fallback-batch=0 -- true", "from 1 up"},
+      {"--record /r --fallback-batch 4611686018427387904 -- true", "largest batch of a rank"},
       {"--record /r --run-id none -- true", "two jobs that have it would join each other"},
       {"--record /r --socket /s -- true", "--socket and --record contradict"},
       {"--record /r --device cpu -- true", "--device and --record contradict"},

@@ -75,10 +75,10 @@ TEST(SupervisedChild_Descriptors, ThatWereOpenedLater_AreNotTheCommands) {
   Channel handed_down;
   const std::vector<int> before = OpenDescriptors();
   Channel ours;
-  const auto child = Shell(absl::StrCat("cd /proc/self/fd; for i in ", handed_down.writing(), " ",
-                                        ours.writing(), "; do test -e $i && echo $i; done >&",
-                                        handed_down.writing()),
-                           {.descriptors = before});
+  const auto child =
+      Shell(absl::StrCat("cd /proc/self/fd; for i in ", handed_down.writing(), " ", ours.writing(),
+                         "; do test -e $i && echo $i; done >&", handed_down.writing()),
+            {.descriptors = before});
   child->Wait();
   const std::string expected = absl::StrCat(handed_down.writing(), "\n");
   EXPECT_EQ(handed_down.ReadAll(), expected);

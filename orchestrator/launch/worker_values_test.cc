@@ -168,8 +168,8 @@ TEST_F(ObtainShareTest, WorldThatNoRoundServesInTime_IsWhatTheAgentSaid) {
   source.socket = Path("s");
   source.deadline = Add(Clock::Real().Now(), absl::Seconds(3));
   source.settling = absl::Minutes(1);
-  const FakeAgent agent(source.socket, {.verdict = WorkerVerdict::kWorldSize,
-                                        .message = "no row for 5 ranks"});
+  const FakeAgent agent(source.socket,
+                        {.verdict = WorkerVerdict::kWorldSize, .message = "no row for 5 ranks"});
   const auto reply = ObtainShare(source, Rank(4, 5));
   EXPECT_EQ(reply.status().message(), "no row for 5 ranks");
   EXPECT_EQ(LaunchExitCode(reply.status()), kExitNoAgreement);

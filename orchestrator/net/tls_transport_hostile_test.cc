@@ -27,7 +27,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Le;
 using ::testing::SizeIs;
 
 using TlsTransportHostileTest = TlsFixture;

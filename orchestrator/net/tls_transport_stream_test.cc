@@ -20,8 +20,6 @@
 namespace autobatch {
 namespace {
 
-using ::testing::HasSubstr;
-
 using TlsTransportStreamTest = TlsFixture;
 
 SharedBytes Raw(std::string bytes) { return std::make_shared<const std::string>(std::move(bytes)); }

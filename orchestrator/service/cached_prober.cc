@@ -77,27 +77,32 @@ std::vector<size_t> NumbersOf(const std::vector<Device>& some, const std::vector
 
 CachedProber::CachedProber(CachedProberOptions options) : options_(std::move(options)) {}
 
+std::optional<DeviceResult> CachedProber::WithoutTrial(
+    const ProbeSpec& spec, const Device& device, std::optional<int64_t> communicator_bytes) const {
+  if (options_.verify == VerifyPolicy::kAlways) return std::nullopt;
+  const auto known = known_.find(device.uuid);
+  if (known != known_.end() && known->second.communicator_bytes >= communicator_bytes.value_or(0)) {
+    DeviceResult result = known->second.result;
+    result.from_cache = true;
+    return result;
+  }
+  if (const std::optional<FirstGuess> answer = EarlierAnswer(spec, device)) {
+    return Remembered(device, *answer);
+  }
+  if (options_.verify == VerifyPolicy::kFirst) return std::nullopt;
+  return WithoutAnswer(
+      device, FailureKind::kCannotStart,
+      "no earlier answer for this device, driver, workload and settings, and --verify never runs "
+      "no trial");
+}
+
 ProbeAnswer CachedProber::Probe(std::optional<int64_t> communicator_bytes) {
   const ProbeSpec spec = SpecFor(communicator_bytes);
   std::map<std::string, DeviceResult> results;
   std::vector<Device> to_run;
   for (const Device& device : options_.devices) {
-    const auto known = known_.find(device.uuid);
-    const bool holds =
-        known != known_.end() && known->second.communicator_bytes >= communicator_bytes.value_or(0);
-    if (options_.verify == VerifyPolicy::kAlways) {
-      to_run.push_back(device);
-    } else if (holds) {
-      results[device.uuid] = known->second.result;
-      results[device.uuid].from_cache = true;
-    } else if (const std::optional<FirstGuess> answer = EarlierAnswer(spec, device);
-               answer.has_value()) {
-      results[device.uuid] = Remembered(device, *answer);
-    } else if (options_.verify == VerifyPolicy::kNever) {
-      results[device.uuid] = WithoutAnswer(
-          device, FailureKind::kCannotStart,
-          "no earlier answer for this device, driver, workload and settings, and --verify never "
-          "runs no trial");
+    if (std::optional<DeviceResult> answer = WithoutTrial(spec, device, communicator_bytes)) {
+      results[device.uuid] = *std::move(answer);
     } else {
       to_run.push_back(device);
     }

@@ -62,6 +62,9 @@ class CachedProber final : public NodeProber {
  private:
   ProbeSpec SpecFor(std::optional<int64_t> communicator_bytes) const;
   std::optional<FirstGuess> EarlierAnswer(const ProbeSpec& spec, const Device& device) const;
+  // What is said of a device without running anything; absent: it has to be run.
+  std::optional<DeviceResult> WithoutTrial(const ProbeSpec& spec, const Device& device,
+                                           std::optional<int64_t> communicator_bytes) const;
   std::vector<DeviceResult> Run(const ProbeSpec& spec, std::vector<Device> devices);
   void WaitForRelease(const std::vector<Device>& devices);
   void AwaitNewcomersEnd(const Device& device);

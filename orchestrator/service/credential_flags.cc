@@ -63,10 +63,9 @@ absl::Status ReadCredentialFlags(FlagReader& read, CredentialFlags& flags) {
 absl::StatusOr<Credentials> LoadCredentials(const CredentialFlags& flags,
                                             const std::string& run_id) {
   if (!flags.certificates.ca_file.empty()) return Credentials(flags.certificates);
-  AB_ASSIGN_OR_RETURN(Secret secret,
-                      flags.secret_descriptor.has_value()
-                          ? Secret::FromDescriptor(*flags.secret_descriptor)
-                          : Secret::FromFile(flags.secret_file));
+  AB_ASSIGN_OR_RETURN(Secret secret, flags.secret_descriptor.has_value()
+                                         ? Secret::FromDescriptor(*flags.secret_descriptor)
+                                         : Secret::FromFile(flags.secret_file));
   return Credentials(SharedSecret{.run_id = run_id, .secret = std::move(secret)});
 }
 

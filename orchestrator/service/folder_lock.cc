@@ -30,8 +30,8 @@ absl::Status CheckWay(const std::filesystem::path& folder) {
     struct stat found{};
     if (lstat(way.c_str(), &found) != 0) break;  // Still to be made, by us.
     if (public_place && found.st_uid != geteuid() && found.st_uid != 0) {
-      return absl::PermissionDeniedError(absl::StrCat(
-          way.string(), " belongs to another user (", found.st_uid, "): name another folder"));
+      return absl::PermissionDeniedError(absl::StrCat(way.string(), " belongs to another user (",
+                                                      found.st_uid, "): name another folder"));
     }
     public_place = S_ISDIR(found.st_mode) && (found.st_mode & S_IWOTH) != 0;
   }

@@ -15,7 +15,8 @@ class FolderLock {
  public:
   // Makes the folder if it is not there, for its owner only. AlreadyExists: another process has it,
   // by its pid; PermissionDenied: it is another user's, or lies
-  // in what another user made where everybody may write, as in /tmp. Otherwise errno's, with the path.
+  // in what another user made where everybody may write, as in /tmp. Otherwise errno's, with the
+  // path.
   static absl::StatusOr<std::unique_ptr<FolderLock>> Acquire(const std::string& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

@@ -82,10 +82,10 @@ WorkerServer::~WorkerServer() = default;
 absl::Status WorkerServer::Open() {
   const std::string& path = options_.path;
   if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the agent's socket '", path, "': its path has ", path.size(), " bytes, and 1 to ",
-        sizeof(sockaddr_un::sun_path) - 1,
-        " are possible: name a shorter one by --socket, such as /tmp/agent-1.sock"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the agent's socket '", path, "': its path has ", path.size(),
+                     " bytes, and 1 to ", sizeof(sockaddr_un::sun_path) - 1,
+                     " are possible: name a shorter one by --socket, such as /tmp/agent-1.sock"));
   }
   AB_RETURN_IF_ERROR(RemoveStaleSocket());
   boost::system::error_code error;
@@ -231,8 +231,8 @@ asio::awaitable<std::optional<WorkerReply>> WorkerServer::AnswerInTime(Client& c
     if (reply.has_value()) co_return reply;
     if (leaving_) co_return Refusal(WorkerVerdict::kLeaving, "the agent is being ended");
     if (std::chrono::steady_clock::now() >= until) {
-      co_return Refusal(WorkerVerdict::kNoRecord, absl::StrCat(wanting_, " within ",
-                                                               absl::FormatDuration(wait)));
+      co_return Refusal(WorkerVerdict::kNoRecord,
+                        absl::StrCat(wanting_, " within ", absl::FormatDuration(wait)));
     }
     client.woken.expires_at(until);
     const auto woken =

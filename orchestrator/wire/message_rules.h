@@ -18,8 +18,8 @@ namespace autobatch {
 // Bytes of a name: run ids, agents, incarnations, UUIDs, digests, settings' names. Letters, digits
 // and -_.:/@+#=%[] only, so that they can stand in any line for people.
 inline constexpr size_t kMaxName = 128;
-// Bytes of a text for people (failures, reasons, settings' values): one line of UTF-8 without control
-// characters other than tabs, lest a peer writes lines into our log that look like our own.
+// Bytes of a text for people (failures, reasons, settings' values): one line of UTF-8 without
+// control characters other than tabs, lest a peer writes lines into our log that look like our own.
 // MakePlain() makes any text so.
 inline constexpr size_t kMaxText = 4096;
 // Bytes of a unique id in hexadecimal: NCCL's has 128 bytes; room for four times as many.
@@ -57,8 +57,8 @@ absl::Status Validate(const Abort& abort);
 absl::Status Validate(const Refuse& refuse);
 absl::Status Validate(const HeartbeatAck& ack);
 
-// The text, at most kMaxText bytes of it, cut between characters; a blank for a line feed and '?' for
-// what else may not be in a text.
+// The text, at most kMaxText bytes of it, cut between characters; a blank for a line feed and '?'
+// for what else may not be in a text.
 std::string PlainText(absl::string_view text);
 
 // Makes every text for people in a message plain. Names and numbers are left as they are.
