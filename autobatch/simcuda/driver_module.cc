@@ -73,10 +73,11 @@ SIMCUDA_EXPORT CUresult cuFuncSetCacheConfig(CUfunction, CUfunc_cache) { return 
 
 SIMCUDA_EXPORT CUresult cuLaunchKernel(CUfunction, unsigned grid_x, unsigned grid_y,
                                        unsigned grid_z, unsigned block_x, unsigned block_y,
-                                       unsigned block_z, unsigned shared_bytes, CUstream, void**,
-                                       void**) {
+                                       unsigned block_z, unsigned shared_bytes, CUstream stream,
+                                       void**, void**) {
   return ToDriver(Launch(reinterpret_cast<Kernel*>(TheFunction()), dim3{grid_x, grid_y, grid_z},
-                         dim3{block_x, block_y, block_z}, /*arguments=*/nullptr, shared_bytes));
+                         dim3{block_x, block_y, block_z}, /*arguments=*/nullptr, shared_bytes,
+                         stream));
 }
 
 SIMCUDA_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x,

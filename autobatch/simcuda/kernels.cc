@@ -4,6 +4,7 @@
 #include <deque>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "autobatch/simcuda/fault_injection.h"
@@ -11,6 +12,7 @@
 #include "autobatch/simcuda/known_kernels.h"
 #include "autobatch/simcuda/phases.h"
 #include "autobatch/simcuda/session.h"
+#include "autobatch/simcuda/stream.h"
 
 namespace autobatch::simcuda {
 namespace {
@@ -72,8 +74,9 @@ cudaError_t Load(Kernel& kernel, Device& device, uint64_t bit) {
   return cudaSuccess;
 }
 
-// What the kernel does to the bytes that are kept.
-void Write(const Kernel& kernel, Device& device, void** arguments) {
+// What the kernel does to the bytes that are kept. What it computes of those that others send is
+// there when these have come; the rest takes place at once, as that is all it costs.
+void Write(const Kernel& kernel, Device& device, dim3 grid, void** arguments, cudaStream_t stream) {
   if (kernel.fill_bytes != 0 && arguments != nullptr) {
     const Fill fill = ReadFillArguments(arguments);
     if (device.Owns(fill.address)) {
@@ -82,7 +85,11 @@ void Write(const Kernel& kernel, Device& device, void** arguments) {
       return;
     }
   }
-  if (device.kept().any()) RunOnKeptBytes(kernel.name, arguments, device);
+  if (!device.kept().any() && TailOf(stream) == nullptr) return;
+  if (Effect effect = KnownEffect(kernel.name, arguments, grid.y)) {
+    return RunAfter(stream, [effect = std::move(effect), &device] { effect(device); });
+  }
+  if (device.kept().any()) ForgetWritten(kernel.name, arguments, device);
 }
 
 }  // namespace
@@ -119,7 +126,8 @@ std::optional<PickedCode> CodeFor(Kernel& kernel, const Device& device) {
   return PickCode(*kernel.module->binary, capability);
 }
 
-cudaError_t Launch(Kernel* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes) {
+cudaError_t Launch(Kernel* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                   cudaStream_t stream) {
   cudaError_t error;
   Device* const device = Enter(error);
   if (device == nullptr) return error;
@@ -131,7 +139,7 @@ cudaError_t Launch(Kernel* kernel, dim3 grid, dim3 block, void** arguments, size
     error = Load(*kernel, *device, bit);
     if (error != cudaSuccess) return Report(error);
   }
-  Write(*kernel, *device, arguments);
+  Write(*kernel, *device, grid, arguments, stream);
   launches.fetch_add(1, std::memory_order_relaxed);
   PhaseAtLaunch(/*by_library=*/false);
   FaultsAtLaunch(*device);

@@ -45,7 +45,8 @@ std::optional<PickedCode> CodeFor(Kernel& kernel, const Device& device);
 // Everything that a launch means: the configuration is checked, a first launch loads the kernel's
 // code (and takes memory for it), faults strike. No work is done. `kernel` is null for one without
 // a name.
-cudaError_t Launch(Kernel* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes);
+cudaError_t Launch(Kernel* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                   cudaStream_t stream);
 
 // Work by a library's own kernels.
 void LibraryLaunch();

@@ -18,16 +18,19 @@ const bool kHasDevice = [] {
 }();
 
 __attribute__((noinline)) cudaError_t EmptyLaunch(Kernel* kernel, dim3 grid, dim3 block,
-                                                  void** arguments, size_t shared_bytes) {
+                                                  void** arguments, size_t shared_bytes,
+                                                  cudaStream_t stream) {
   benchmark::DoNotOptimize(kernel);
   benchmark::DoNotOptimize(shared_bytes);
+  benchmark::DoNotOptimize(stream);
   return cudaSuccess;
 }
 
 void LaunchBenchmark(benchmark::State& state, decltype(&EmptyLaunch) launch) {
   Kernel kernel;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(launch(&kernel, dim3{128, 1, 1}, dim3{256, 1, 1}, nullptr, 0));
+    benchmark::DoNotOptimize(
+        launch(&kernel, dim3{128, 1, 1}, dim3{256, 1, 1}, nullptr, 0, nullptr));
   }
 }
 BENCHMARK_CAPTURE(LaunchBenchmark, Empty, &EmptyLaunch);

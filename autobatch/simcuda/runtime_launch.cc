@@ -68,31 +68,33 @@ SIMCUDA_EXPORT cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* hos
 }
 
 SIMCUDA_EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block,
-                                              void** arguments, size_t shared_bytes, cudaStream_t) {
-  return Launch(KernelOf(kernel), grid, block, arguments, shared_bytes);
+                                              void** arguments, size_t shared_bytes,
+                                              cudaStream_t stream) {
+  return Launch(KernelOf(kernel), grid, block, arguments, shared_bytes, stream);
 }
 
 SIMCUDA_EXPORT cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block,
                                                    void** arguments, size_t shared_bytes,
-                                                   cudaStream_t) {
-  return Launch(KernelOf(kernel), grid, block, arguments, shared_bytes);
+                                                   cudaStream_t stream) {
+  return Launch(KernelOf(kernel), grid, block, arguments, shared_bytes, stream);
 }
 
 SIMCUDA_EXPORT cudaError_t cudaLaunchKernel(const void* host_function, dim3 grid, dim3 block,
-                                            void** arguments, size_t shared_bytes, cudaStream_t) {
-  return Launch(FindKernel(host_function), grid, block, arguments, shared_bytes);
+                                            void** arguments, size_t shared_bytes,
+                                            cudaStream_t stream) {
+  return Launch(FindKernel(host_function), grid, block, arguments, shared_bytes, stream);
 }
 
 SIMCUDA_EXPORT cudaError_t cudaLaunchCooperativeKernel(const void* host_function, dim3 grid,
                                                        dim3 block, void** arguments,
-                                                       size_t shared_bytes, cudaStream_t) {
-  return Launch(FindKernel(host_function), grid, block, arguments, shared_bytes);
+                                                       size_t shared_bytes, cudaStream_t stream) {
+  return Launch(FindKernel(host_function), grid, block, arguments, shared_bytes, stream);
 }
 
 SIMCUDA_EXPORT cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* configuration,
                                                const void* host_function, void** arguments) {
   return Launch(FindKernel(host_function), configuration->gridDim, configuration->blockDim,
-                arguments, configuration->dynamicSmemBytes);
+                arguments, configuration->dynamicSmemBytes, configuration->stream);
 }
 
 SIMCUDA_EXPORT cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* host_function) {

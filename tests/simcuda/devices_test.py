@@ -73,9 +73,9 @@ class DevicesTest(unittest.TestCase):
                                   PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
         self.assertLess(abs(plain["allocated"] - expandable["allocated"]), 8 * MIB)
 
-    def test_small_numbers_are_kept_until_a_kernel_runs(self):
+    def test_small_numbers_are_kept_and_added_until_another_kernel_runs(self):
         [copies] = self.lines("rtx3090", "copies")
-        self.assertEqual(copies, {"back": [3, 1, 4], "filled": 5, "computed": 0})
+        self.assertEqual(copies, {"back": [3, 1, 4], "filled": 5, "added": 11, "computed": 0})
 
     def test_a_count_is_what_a_rule_says_it_is(self):
         self.assertEqual(self.lines("rtx3090", "count"), [{"count": 0}])

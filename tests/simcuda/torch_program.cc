@@ -121,10 +121,11 @@ void Copies() {
   const torch::Tensor filled = torch::full({3}, 5, OnDevice(0).dtype(torch::kInt));
   const torch::Tensor back = sent.cpu();
   const int five = filled[2].item<int>();
-  const torch::Tensor computed = (sent + 1).cpu();
-  std::printf("{\"back\": [%ld, %ld, %ld], \"filled\": %d, \"computed\": %ld}\n",
+  const auto added = (sent + 1).sum().item<int64_t>();
+  const torch::Tensor computed = (sent * 2).cpu();
+  std::printf("{\"back\": [%ld, %ld, %ld], \"filled\": %d, \"added\": %ld, \"computed\": %ld}\n",
               back[0].item<int64_t>(), back[1].item<int64_t>(), back[2].item<int64_t>(), five,
-              computed[0].item<int64_t>());
+              added, computed[0].item<int64_t>());
 }
 
 void Count() {
