@@ -102,7 +102,8 @@ char* const* DataOf(void** arguments) { return static_cast<char* const*>(argumen
 
 // One integer of each of two inputs gives one of the result.
 template <typename Result>
-Effect Elementwise(void** arguments, std::function<Result(int64_t, int64_t)> functor, int inputs) {
+Effect Elementwise(void** arguments, const std::function<Result(int64_t, int64_t)>& functor,
+                   int inputs) {
   const uint64_t elements = ElementsOf(arguments);
   char* const* const data = DataOf(arguments);
   return [=, to = data[0], a = data[1], b = data[inputs]](Device& device) {
