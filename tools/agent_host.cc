@@ -84,7 +84,7 @@ absl::StatusOr<std::unique_ptr<AgentHost>> AgentHost::Make(AgentFlags flags,
   AB_ASSIGN_OR_RETURN(host->lock_, FolderLock::Acquire(host->flags_.state_directory));
   AB_ASSIGN_OR_RETURN(host->connector_,
                       MakeTlsConnector(host->tasks_, *host->timers_, credentials));
-  if (const absl::Status described = host->Describe(launcher); !described.ok()) {
+  if (absl::Status described = host->Describe(launcher); !described.ok()) {
     exit_code = ExitCodeOf(described);
     return described;
   }

@@ -26,6 +26,7 @@ namespace autobatch {
 namespace {
 
 namespace asio = boost::asio;
+// NOLINTNEXTLINE(misc-unused-using-decls): coroutines use it, which clang-tidy does not see.
 using asio::experimental::awaitable_operators::operator||;
 
 constexpr auto kCompletion = asio::as_tuple(asio::use_awaitable);

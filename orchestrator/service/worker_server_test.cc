@@ -196,7 +196,7 @@ TEST_F(WorkerServerTest, ClientThatHangsUp_LeavesItsPlace) {
     stream_protocol::socket socket(io);
     socket.connect(stream_protocol::endpoint(options_.path));
     WorkerRequest request = Request();
-    request.wait_ms = 3600 * 1000;
+    request.wait_ms = int64_t{3600} * 1000;
     asio::write(socket, asio::buffer(ToJson(request) + "\n"));
     WaitUntilAsked(1);
   }

@@ -90,7 +90,7 @@ void AgentHost::Do(const agent::Connect& action) {
   });
 }
 
-void AgentHost::UseConnection(std::shared_ptr<Endpoint> end) {
+void AgentHost::UseConnection(const std::shared_ptr<Endpoint>& end) {
   end_ = end;
   stream_ = Stream();
   const std::shared_ptr<Process> process = process_;
@@ -107,7 +107,7 @@ void AgentHost::UseConnection(std::shared_ptr<Endpoint> end) {
       }
     });
   };
-  end->on_closed = [this, process, mine](std::string why) {
+  end->on_closed = [this, process, mine](const std::string& why) {
     process->Post([this, mine, why] {
       if (end_ == nullptr || end_ != mine.lock()) return;
       end_.reset();

@@ -22,7 +22,7 @@ void CoordinatorHost::Start() {
   peers_.clear();
   parts_.log("coordinator", "starts");
   core_ = std::make_unique<CoordinatorCore>(config_, disk_, make_record_, parts_.time.Now());
-  parts_.network.accept = [this](std::shared_ptr<Endpoint> end) { Accept(std::move(end)); };
+  parts_.network.accept = [this](const std::shared_ptr<Endpoint>& end) { Accept(end); };
   Handle(coordinator::Woke{});
 }
 
@@ -39,7 +39,7 @@ void CoordinatorHost::Drain() {
   process_->Post([this] { Handle(coordinator::Drain{"SIGTERM"}); });
 }
 
-void CoordinatorHost::Accept(std::shared_ptr<Endpoint> end) {
+void CoordinatorHost::Accept(const std::shared_ptr<Endpoint>& end) {
   const ConnectionId id = next_connection_++;
   const std::shared_ptr<Process> process = process_;
   end->on_bytes = [this, process, id](absl::string_view bytes) {
@@ -56,7 +56,7 @@ void CoordinatorHost::Accept(std::shared_ptr<Endpoint> end) {
       }
     });
   };
-  end->on_closed = [this, process, id](std::string why) {
+  end->on_closed = [this, process, id](const std::string& why) {
     process->Post([this, id, why] {
       if (peers_.erase(id) > 0) Handle(coordinator::Disconnected{id, why});
     });
@@ -91,7 +91,7 @@ void CoordinatorHost::Handle(const CoordinatorEvent& event) {
   });
 }
 
-void CoordinatorHost::Do(coordinator::Send action) {
+void CoordinatorHost::Do(const coordinator::Send& action) {
   if (on_send) on_send(action);
   const auto peer = peers_.find(action.connection);
   if (running() && peer != peers_.end()) peer->second.end->Send(*action.frame);

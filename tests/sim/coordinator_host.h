@@ -57,9 +57,9 @@ class CoordinatorHost {
     Stream stream;
   };
 
-  void Accept(std::shared_ptr<Endpoint> end);
+  void Accept(const std::shared_ptr<Endpoint>& end);
   void Handle(const CoordinatorEvent& event);
-  void Do(coordinator::Send action);
+  void Do(const coordinator::Send& action);
   void Do(const coordinator::Close& action);
   void Do(const coordinator::Persist& action);
   void Do(const coordinator::Say& action);

@@ -83,8 +83,7 @@ void Endpoint::Arrive(std::shared_ptr<Item> item) {
   }
 }
 
-void Network::Connect(int host, std::string its_secret,
-                      std::function<void(absl::StatusOr<std::shared_ptr<Endpoint>>)> done) {
+void Network::Connect(int host, const std::string& its_secret, const Connected& done) {
   if (blocked(host, kCoordinator) || blocked(kCoordinator, host)) {
     time_.After(kConnectTimeout,
                 [done] { done(absl::DeadlineExceededError("no answer within 10 s")); });

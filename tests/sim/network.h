@@ -33,7 +33,7 @@ class Network;
 class Endpoint {
  public:
   std::function<void(absl::string_view)> on_bytes;
-  std::function<void(std::string)> on_closed;
+  std::function<void(const std::string&)> on_closed;
 
   void Send(absl::string_view bytes);
   // After what was sent.
@@ -71,7 +71,7 @@ class Network {
   Network(VirtualTime& time, Random& random) : time_(time), random_(random) {}
 
   // What the coordinator does with a new peer; empty: nobody listens.
-  std::function<void(std::shared_ptr<Endpoint>)> accept;
+  std::function<void(const std::shared_ptr<Endpoint>&)> accept;
   // What a peer must know to be let in: the network does what TLS does for the real programs.
   std::string secret;
   // A sabotaged network lets anybody in.
@@ -79,8 +79,8 @@ class Network {
 
   // Tells `done` after the handshake, or why there is none: Unavailable, DeadlineExceeded or
   // PermissionDenied.
-  void Connect(int host, std::string its_secret,
-               std::function<void(absl::StatusOr<std::shared_ptr<Endpoint>>)> done);
+  using Connected = std::function<void(absl::StatusOr<std::shared_ptr<Endpoint>>)>;
+  void Connect(int host, const std::string& its_secret, const Connected& done);
 
   // Stops what host `from` sends to host `to`, in both cases until Heal.
   void Block(int from, int to);

@@ -116,6 +116,8 @@ def _libtorch_repository_impl(rctx):
             rctx.symlink(_below(nvidia, library, "include"), library + "_include")
     rctx.symlink(torch.get_child("lib"), "lib")
     nccl_lib = nccl_include.dirname.get_child("lib") if nccl_include else None
+    if nccl_lib and not nccl_lib.exists:
+        nccl_lib = None
     rctx.file("version", version)
     rctx.template("BUILD.bazel", Label("//third_party/libtorch:libtorch.BUILD"), {
         "{HAVE_NCCL}": "1" if nccl_include else "0",
