@@ -93,6 +93,8 @@ void AgentHost::Do(const agent::Connect& action) {
 void AgentHost::UseConnection(const std::shared_ptr<Endpoint>& end) {
   end_ = end;
   stream_ = Stream();
+  // Nothing of one connection can be said again on another: TLS lets no replay through.
+  sent_.clear();
   const std::shared_ptr<Process> process = process_;
   const std::weak_ptr<Endpoint> mine = end;
   end->on_bytes = [this, process, mine](absl::string_view bytes) {
@@ -126,7 +128,9 @@ void AgentHost::Do(const agent::Disconnect&) {
 void AgentHost::Do(const agent::Send& action) {
   if (on_send) on_send();
   if (!running() || end_ == nullptr) return;
-  NoteReport(*action.frame);
+  Stream().Feed(*action.frame, [this](const absl::StatusOr<Message>& message) {
+    if (message.ok() && std::holds_alternative<Report>(*message)) Note(std::get<Report>(*message));
+  });
   end_->Send(*action.frame);
   if (!sent_.empty() && Chance(parts_.random, setup_.echo_percent)) {
     const auto old =
@@ -137,14 +141,10 @@ void AgentHost::Do(const agent::Send& action) {
   if (sent_.size() > kEchoes) sent_.pop_front();
 }
 
-void AgentHost::NoteReport(absl::string_view frame) {
+void AgentHost::Note(const Report& report) {
   // A stranger's are not to be believed.
   if (setup_.secret != parts_.network.secret) return;
-  Stream().Feed(frame, [this](const absl::StatusOr<Message>& message) {
-    if (!message.ok() || !std::holds_alternative<Report>(*message)) return;
-    const Report& report = std::get<Report>(*message);
-    parts_.ledger.OnReport(name(), report.round, report.devices);
-  });
+  parts_.ledger.OnReport(name(), report.round, report.devices);
 }
 
 void AgentHost::Do(const agent::Probe& action) {

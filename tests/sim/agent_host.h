@@ -97,7 +97,7 @@ class AgentHost {
   void Do(const agent::Say& action);
   void Do(const agent::Finished& action);
 
-  void NoteReport(absl::string_view frame);
+  void Note(const Report& report);
   void UseConnection(const std::shared_ptr<Endpoint>& end);
   void StartTraining(int64_t round, const std::string& digest);
   // Starts on the committed record if nothing runs and the core says that one may.
