@@ -98,10 +98,10 @@ TEST(SupervisedChild_NoSuchProgram, IsNamed) {
 
 TEST(SupervisedChild_ForwardedSignal, ReachesTheWholeGroup) {
   Channel channel;
-  const auto child =
-      Shell(absl::StrCat("exec 1>&", channel.writing(),
-                         "; trap 'echo parent; exit 7' TERM; (trap 'echo child; exit 0' TERM; "
-                         "tail -f /dev/null & echo ready; wait) & wait"));
+  const auto child = Shell(absl::StrCat(
+      "exec 1>&", channel.writing(),
+      "; trap 'echo parent; exit 7' TERM; (trap 'echo child; exit 0' TERM; echo ready; "
+      "tail -f /dev/null & wait) & wait"));
   EXPECT_EQ(channel.ReadLine(), "ready");
   child->Forward(SIGTERM);
   EXPECT_EQ(child->Wait(), 7);
