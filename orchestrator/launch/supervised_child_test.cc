@@ -13,7 +13,6 @@
 namespace autobatch {
 namespace {
 
-using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -101,7 +100,7 @@ TEST(SupervisedChild_ForwardedSignal, ReachesTheWholeGroup) {
   const auto child = Shell(absl::StrCat(
       "exec 1>&", channel.writing(),
       "; trap 'echo parent; exit 7' TERM; (trap 'echo child; exit 0' TERM; echo ready; "
-      "tail -f /dev/null & wait) & wait"));
+      "while :; do sleep 0.1; done) & while :; do sleep 0.1; done"));
   EXPECT_EQ(channel.ReadLine(), "ready");
   child->Forward(SIGTERM);
   EXPECT_EQ(child->Wait(), 7);
@@ -148,8 +147,7 @@ TEST(EndLeft_OthersChildren, AreNotTouched) {
   const auto other = Shell("exec tail -f /dev/null");
   EXPECT_EQ(child->Wait(), 0);
   // It may not have become tail yet.
-  EXPECT_THAT(child->EndLeft(absl::Seconds(30)),
-              ElementsAre(ContainsRegex("^(tail|setsid|sh) \\(pid ")));
+  EXPECT_THAT(child->EndLeft(absl::Seconds(30)), ElementsAre(HasSubstr("(pid ")));
   EXPECT_EQ(kill(other->pid(), 0), 0);
   other->End(absl::Seconds(30));
   EXPECT_EQ(other->Wait(), 128 + SIGTERM);
