@@ -155,10 +155,12 @@ void Coordination::OnHello(ConnectionId connection, const AgentHello& hello) {
   Say(absl::StrCat(member.agent, " at ", address, admission.back ? " is back" : " joined",
                    ", with ", member.devices.size(), " devices; ", members_.NodeCount(),
                    " nodes of ", config_.min_nodes, " to ", config_.max_nodes));
+  const std::string standing = StandingDigest(hello);
+  member.has_record = !standing.empty();
   SendTo(member, Welcome{.heartbeat_ms = absl::ToInt64Milliseconds(config_.heartbeat),
                          .lost_after = config_.lost_after,
                          .lease_ms = absl::ToInt64Milliseconds(Lease()),
-                         .standing_digest = StandingDigest(hello)});
+                         .standing_digest = standing});
   CatchUp(member, hello);
 }
 

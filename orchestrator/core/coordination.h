@@ -119,6 +119,7 @@ class Coordination {
   void BeginPreparing();
   void SendPrepare(const Member& member);
   void Decide();
+  void PutOutOthersWithARecord();
   void BeginCommitted();
   void EndConfirmation();
 

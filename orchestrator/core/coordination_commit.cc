@@ -149,8 +149,22 @@ void Coordination::OnMessage(Member& member, const Prepared& prepared) {
   if (--outstanding_ == 0) Decide();
 }
 
+// Beside the round there may be members of the one before: left out of this one, or back after it
+// had begun. Their heartbeats would keep their leases going.
+void Coordination::PutOutOthersWithARecord() {
+  std::vector<std::string> others;
+  for (const auto& [agent, member] : members_.members()) {
+    if (member.has_record && !member.in_round) others.push_back(agent);
+  }
+  for (const std::string& agent : others) {
+    Remove(*members_.Named(agent), Parting::kLost,
+           absl::StrCat("round ", state_.round, " goes on without it, and its record is over"));
+  }
+}
+
 void Coordination::Decide() {
   deadline_.reset();
+  PutOutOthersWithARecord();
   if (now_ < fence_) {
     deadline_ = fence_;
     return;
@@ -180,6 +194,7 @@ void Coordination::BeginCommitted() {
   lost_.clear();
   deadline_ = Add(now_, config_.commit_timeout);
   outstanding_ = static_cast<int64_t>(facts_.members.size());
+  for (const RoundMember& member : facts_.members) members_.Named(member.agent)->has_record = true;
   Broadcast(Commit{.digest = agreed_.digest}, Audience::kRound);
   coordinator::RoundEnded ended{
       .round = state_.round, .committed = true, .digest = agreed_.digest, .record = record_};

@@ -414,6 +414,48 @@ TEST(CoordinatorCoreRoundTest, AgentOfAnEarlierRound_IsToldThatItsRecordIsOver) 
   EXPECT_EQ(run.Took<Welcome>(run.Join(anew))->standing_digest, "") << "no member of it";
 }
 
+TEST(CoordinatorCoreRoundTest,
+     MemberOfTheLastRoundThatComesBackTooLate_IsPutOutBeforeTheNextCommit) {
+  CoordinatorState before = Committed41();
+  before.round = 42;  // which was begun, and got no further
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.max_nodes = 3;
+  CoordinatorHarness run(config, before);
+  const ConnectionId c = run.Join("c");
+  const ConnectionId d = run.Join("d");
+  run.Pass(config.last_call, {c, d});
+  run.Report(c, 8);
+  run.Report(d, 8);
+  const ConnectionId a = run.Join(Knows(TestHello("a"), "d41", "d41"));
+  EXPECT_EQ(run.Took<Welcome>(a)->standing_digest, "d41");
+  run.Prepare(c);
+  run.Prepare(d);
+  EXPECT_EQ(run.Took<Refuse>(a)->code, RefuseCode::kStaleRound);
+  run.Pass(absl::Milliseconds(1900), {c, d});
+  EXPECT_FALSE(run.Took<Commit>(c).has_value()) << "a's lease runs";
+  run.Pass(absl::Milliseconds(200), {c, d});
+  EXPECT_EQ(run.Took<Commit>(c)->round, 43);
+}
+
+TEST(CoordinatorCoreRoundTest, MemberThatIsLeftOut_HasNoRecordAnyMore) {
+  CoordinatorConfig config = With(FailedDevicePolicy::kExclude, 1);
+  config.max_nodes = 3;
+  Pair run(config);
+  run.Pass(config.last_call, {run.a, run.b});
+  run.RunRound({run.a, run.b});
+  ASSERT_EQ(run.rounds.size(), 1u);
+  const ConnectionId c = run.Join("c");
+  run.Report(run.a, 8);
+  run.Report(c, 8);
+  run.Say(run.b, Report{.devices = {kCrashed}});
+  run.Prepare(run.a);
+  run.Prepare(c);
+  EXPECT_EQ(run.Took<Refuse>(run.b)->code, RefuseCode::kStaleRound);
+  EXPECT_EQ(run.rounds.size(), 1u) << "b's lease runs";
+  run.Pass(absl::Milliseconds(2100), {run.a, c});
+  EXPECT_EQ(run.rounds.size(), 2u);
+}
+
 TEST(CoordinatorCoreRoundTest, RestartOfAnAgentMeanwhile_IsALoss) {
   CoordinatorHarness run(CoordinatorHarness::TestConfig(), Committed41());
   const ConnectionId a = run.Join(Knows(TestHello("a"), "d41", "d41"));

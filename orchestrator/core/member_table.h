@@ -47,6 +47,8 @@ struct Member {
   bool reported = false;
   bool prepared = false;
   bool committed = false;
+  // It may let training start on the record that stands, as a member of the round that made it.
+  bool has_record = false;
   // None of its devices can train; it waits in reserve for good.
   bool excluded = false;
   std::vector<DeviceOutcome> outcomes;
