@@ -30,6 +30,8 @@ constexpr size_t kMostNames = 16;
 struct Left {
   pid_t pid = 0;
   std::string name;
+  // Whether it bears the mark is not to be seen yet.
+  bool undecided = false;
 };
 
 // The process if it is a living child of ours: "pid (name) state parent …", where the name may hold
@@ -49,9 +51,14 @@ bool ReadChild(pid_t pid, Left& left) {
   return parent == getpid() && state != 'Z';
 }
 
-bool HasMark(pid_t pid, const std::string& mark) {
-  const absl::StatusOr<std::string> environment = ReadFile(absl::StrCat("/proc/", pid, "/environ"));
+// Whether it bears the mark. Its environment is empty for the moment in which it becomes another
+// program.
+bool MayBeMarked(Left& child, const std::string& mark) {
+  const absl::StatusOr<std::string> environment =
+      ReadFile(absl::StrCat("/proc/", child.pid, "/environ"));
   if (!environment.ok()) return false;
+  child.undecided = environment->empty();
+  if (child.undecided) return true;
   for (const absl::string_view variable : absl::StrSplit(*environment, '\0')) {
     if (variable == mark) return true;
   }
@@ -65,7 +72,8 @@ std::vector<Left> Children(const std::string& mark) {
   while (const dirent* entry = readdir(proc.get())) {
     pid_t pid = 0;
     Left child;
-    if (absl::SimpleAtoi(entry->d_name, &pid) && ReadChild(pid, child) && HasMark(pid, mark)) {
+    if (absl::SimpleAtoi(entry->d_name, &pid) && ReadChild(pid, child) &&
+        MayBeMarked(child, mark)) {
       children.push_back(child);
     }
   }
@@ -80,9 +88,11 @@ void WaitForOne(const std::vector<Left>& children, SteadyTime deadline) {
     if (descriptor >= 0) descriptors.push_back({descriptor, POLLIN, 0});
   }
   const absl::Duration left = Between(Clock::Real().Now(), deadline);
-  // Without descriptors for all of them (a process that just ended), look again soon.
-  const absl::Duration longest =
-      descriptors.size() == children.size() ? left : std::min(left, absl::Milliseconds(20));
+  // Without descriptors for all of them (a process that just ended), or where it is not clear whose
+  // they are, look again soon.
+  const bool clear =
+      descriptors.size() == children.size() && std::ranges::none_of(children, &Left::undecided);
+  const absl::Duration longest = clear ? left : std::min(left, absl::Milliseconds(20));
   poll(descriptors.data(), descriptors.size(),
        static_cast<int>(std::max<int64_t>(0, absl::ToInt64Milliseconds(longest))));
   for (const pollfd& descriptor : descriptors) close(descriptor.fd);
@@ -95,9 +105,12 @@ std::vector<Left> EndUntil(const std::string& mark, SteadyTime deadline, int sig
     // By number: this process may have other children, for which somebody else waits.
     for (const pid_t pid : seen) waitpid(pid, nullptr, WNOHANG);
     std::vector<Left> children = Children(mark);
-    if (children.empty() || Clock::Real().Now() >= deadline) return children;
+    const bool late = Clock::Real().Now() >= deadline;
+    // An environment that stays empty is its own.
+    if (late) std::erase_if(children, [](const Left& child) { return child.undecided; });
+    if (late || children.empty()) return children;
     for (const Left& child : children) {
-      if (!seen.insert(child.pid).second || signal == 0) continue;
+      if (child.undecided || !seen.insert(child.pid).second || signal == 0) continue;
       kill(child.pid, signal);
       kill(child.pid, SIGCONT);  // A stopped process takes its SIGTERM only then.
     }
