@@ -13,7 +13,6 @@
 #include "autobatch/base/log.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/probe/node_summary.h"
-#include "autobatch/report/progress.h"
 #include "autobatch/types/json.h"
 #include "orchestrator/dialect/environment.h"
 #include "orchestrator/dialect/read_launcher.h"
@@ -24,28 +23,12 @@
 #include "tools/agent_host.h"
 #include "tools/progress_lines.h"
 #include "tools/signal_watcher.h"
+#include "tools/trial_lines.h"
 
 extern "C" char** environ;
 
 namespace autobatch {
 namespace {
-
-// One line a trial, as the probe's where there is no terminal.
-class TrialLines final : public ProbeObserver {
- public:
-  TrialLines(const std::vector<Device>& devices, ProgressLines& lines)
-      : devices_(devices), lines_(lines) {}
-
-  void OnProgress(size_t, const TrialSpec&, const Reply&) override {}
-  void OnTrial(size_t device, const Observation& observation) override {
-    lines_.Say(TrialLine(devices_[device], observation));
-  }
-  void OnDevice(size_t, const DeviceResult&) override {}
-
- private:
-  const std::vector<Device>& devices_;
-  ProgressLines& lines_;
-};
 
 absl::Status WriteReport(const AgentHost& host, const ServiceOutcome& outcome,
                          std::optional<Record> record) {

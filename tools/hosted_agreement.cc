@@ -4,11 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/status_macros.h"
-#include "autobatch/report/progress.h"
 #include "orchestrator/core/exit_codes.h"
 #include "orchestrator/net/secret.h"
 #include "orchestrator/service/coordinator_report.h"
 #include "orchestrator/service/credential_flags.h"
+#include "tools/trial_lines.h"
 
 namespace autobatch {
 namespace {
@@ -19,23 +19,6 @@ absl::StatusOr<Credentials> CredentialsOf(const HostedRun& run) {
   AB_ASSIGN_OR_RETURN(Secret secret, Secret::Random());
   return Credentials(SharedSecret{.run_id = run_id, .secret = std::move(secret)});
 }
-
-// One line a trial, as the agent's own.
-class TrialLines final : public ProbeObserver {
- public:
-  TrialLines(const std::vector<Device>& devices, ProgressLines& lines)
-      : devices_(devices), lines_(lines) {}
-
-  void OnProgress(size_t, const TrialSpec&, const Reply&) override {}
-  void OnTrial(size_t device, const Observation& observation) override {
-    lines_.Say(TrialLine(devices_[device], observation));
-  }
-  void OnDevice(size_t, const DeviceResult&) override {}
-
- private:
-  const std::vector<Device>& devices_;
-  ProgressLines& lines_;
-};
 
 }  // namespace
 

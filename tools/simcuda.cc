@@ -26,6 +26,7 @@
 #include "autobatch/base/files.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/base/units.h"
+#include "autobatch/probe/programs.h"
 #include "autobatch/simcuda/card.h"
 #include "autobatch/simcuda/catalogue.h"
 #include "autobatch/simcuda/configuration.h"
@@ -117,22 +118,6 @@ absl::StatusOr<Options> Parse(const std::vector<std::string>& arguments) {
   if (!list.error.empty())
     return absl::InvalidArgumentError(absl::StrCat("--device: ", list.error));
   return options;
-}
-
-// The simulator's library beside this program: an unpacked tarball keeps both in one folder.
-absl::StatusOr<std::string> FindLibrary() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (error) return absl::InternalError("cannot read /proc/self/exe");
-  const std::string label = "autobatch/simcuda/libsimcuda.so";
-  for (const fs::path& place :
-       {self.parent_path() / "libsimcuda.so",
-        fs::path(absl::StrCat(self.string(), ".runfiles/autobatch/", label)),
-        self.parent_path().parent_path() / label}) {
-    const fs::path found = fs::canonical(place, error);
-    if (!error) return found.string();
-  }
-  return absl::FailedPreconditionError("cannot find libsimcuda.so");
 }
 
 // A folder of this run's own, gone at its end: what the processes share, their reports, and the
@@ -284,7 +269,7 @@ int Main(const std::vector<std::string>& arguments) {
   const absl::StatusOr<std::string> warning = CheckPreload(options->command.front());
   if (!warning.ok()) return complain(warning.status(), kUsage);
   if (!warning->empty()) std::fprintf(stderr, "simcuda: %s\n", warning->c_str());
-  const absl::StatusOr<std::string> library = FindLibrary();
+  const absl::StatusOr<std::string> library = FindBeside("autobatch/simcuda", "libsimcuda.so");
   if (!library.ok()) return complain(library.status(), kCannotRun);
   const auto folder = RunFolder::Make(*library);
   if (!folder.ok()) return complain(folder.status(), kCannotRun);

@@ -85,7 +85,7 @@ int Main(int64_t nodes, const std::string& folder) {
        .make_record = MakeRecordMaker({.digest = seal, .created = [] { return "now"; }}),
        .state = SealedFile(folder + "/coordinator.state", seal),
        .hooks = std::move(hooks)},
-      std::nullopt, tasks, *timers, *listener, files.get_executor());
+      std::nullopt, io.get_executor(), *timers, *listener, files.get_executor());
   asio::co_spawn(io, service.Run(),
                  [](const std::exception_ptr& broken, const ServiceOutcome& end) {
                    std::printf("ended %s\n", end.text.c_str());
