@@ -110,7 +110,10 @@ void Coordination::On(const coordinator::Received& event) {
 }
 
 void Coordination::On(const coordinator::Disconnected& event) {
-  strangers_.erase(event.connection);
+  if (const auto stranger = strangers_.extract(event.connection); !stranger.empty()) {
+    Say(absl::StrCat(stranger.mapped(), " left before its hello: ", event.why));
+    return;
+  }
   Member* const member = members_.OfConnection(event.connection);
   if (member == nullptr) return;
   Say(absl::StrCat("the connection of ", member->agent, " broke: ", event.why));

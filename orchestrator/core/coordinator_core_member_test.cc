@@ -250,6 +250,13 @@ TEST(CoordinatorCoreMemberTest, MessageBeforeHello_ClosesTheConnection) {
   EXPECT_TRUE(run.closed.contains(9));
 }
 
+TEST(CoordinatorCoreMemberTest, ConnectionThatBreaksBeforeItsHello_IsSaidByItsAddress) {
+  CoordinatorHarness run;
+  run.Give(coordinator::Connected{9, "10.0.0.9:1"});
+  run.Give(coordinator::Disconnected{9, "a message of 99999 bytes"});
+  EXPECT_THAT(run.said, HasSubstr("10.0.0.9:1 left before its hello: a message of 99999 bytes"));
+}
+
 TEST(CoordinatorCoreMemberTest, WhatIsNotUnderstood_IsRefusedByItsKind) {
   CoordinatorHarness run;
   const ConnectionId a = run.Join("a");

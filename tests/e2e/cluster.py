@@ -111,24 +111,25 @@ class Cluster:
         self.test.addCleanup(program.discard)
         return program
 
-    def coordinator(self, *arguments, nodes="3", address="127.0.0.1", port="0", secret=None):
+    def coordinator(self, *arguments, nodes="3", address="127.0.0.1", port="0", secret=None,
+                    environment=None):
         """Starts one and waits until it listens."""
         program = self.start([PROGRAMS / "coordinator", "--run-id", self.run_id,
                               "--secret-file", secret or self.secret, "--bind", address,
                               "--port", port, "--state-dir", self.folder / "coordinator",
-                              "--min-nodes", nodes, *arguments])
+                              "--min-nodes", nodes, *arguments], **(environment or {}))
         self.address = program.wait_for(r"listens on (\S+),").group(1)
         return program
 
     def agent(self, name, *arguments, run_id=None, secret=None, fault="", megabytes=300,
-              folder=None):
+              folder=None, environment=None):
         """Starts one; each is a node of its own."""
         return self.start([PROGRAMS / "agent", "--run-id", run_id or self.run_id,
                            "--secret-file", secret or self.secret, "--coordinator", self.address,
                            "--name", name, "--node-id", f"node-of-{name}",
                            "--state-dir", self.folder / (folder or name), "--no-cache", "--device", "cpu",
                            "--memory-limit", f"{megabytes}MiB", "--headroom", "64MiB",
-                           "--max-batch", "64", *arguments], FAKE=fault)
+                           "--max-batch", "64", *arguments], FAKE=fault, **(environment or {}))
 
     def record(self, name):
         """The record that this agent's training may start on."""

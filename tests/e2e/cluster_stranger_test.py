@@ -1,7 +1,6 @@
 """Whoever does not belong to a run, and a machine that has no more to give: the run goes on without them."""
 
 import contextlib
-import hmac
 import os
 import pathlib
 import re
@@ -11,11 +10,12 @@ import struct
 import unittest
 
 from tests.e2e.cluster import PROGRAMS, Cluster, remove_programs
+from tests.e2e.member import MAGIC, derived
 
 # What services of other kinds say first.
 FOREIGN = {
     "HTTP": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-    "plain frame": struct.pack(">IHHII", 0xAB414246, 1, 1, 2, 0) + b"{}",
+    "plain frame": struct.pack(">IHHII", MAGIC, 1, 1, 2, 0) + b"{}",
     "TCPStore": struct.pack("<I", 0x3C85F7CE) * 8,
     "SSH": b"SSH-2.0-OpenSSH_9.2\r\n",
     "zeros": bytes(1024),
@@ -31,12 +31,6 @@ def tearDownModule():
 def connect(address):
     host, port = address.rsplit(":", 1)
     return socket.create_connection((host, int(port)), timeout=60)
-
-
-def derived(secret, purpose):
-    """HKDF-SHA256 to one block, without a salt."""
-    extracted = hmac.digest(bytes(32), secret, "sha256")
-    return hmac.digest(extracted, purpose + b"\x01", "sha256")
 
 
 def dumped_memory(pid):
