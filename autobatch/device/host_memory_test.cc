@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "autobatch/base/units.h"
 #include "autobatch/device/fake_host.h"
 
@@ -14,109 +20,107 @@ constexpr char kV1Mount[] =
     "35 32 0:31 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
     "36 32 0:32 / /sys/fs/cgroup/memory rw,nosuid shared:10 - cgroup cgroup rw,memory\n";
 
-TEST(ReadHostMemoryTest, Meminfo_TellsTotalAndAvailable) {
-  FakeHost host;
-  host.Write("/proc/meminfo", "MemTotal:       16 kB\nMemFree: 1 kB\nMemAvailable:   12 kB\n");
-  const HostMemory memory = ReadHostMemory(host.root());
+class ReadHostMemoryTest : public testing::Test {
+ protected:
+  HostMemory Read() const { return ReadHostMemory(host_.root()); }
+  std::optional<int64_t> Room() const { return Read().cgroup_room_bytes; }
+
+  // What this process's mountinfo and cgroup file say.
+  void InCgroup(absl::string_view mounts, absl::string_view cgroup) {
+    host_.Write("/proc/self/mountinfo", mounts);
+    host_.Write("/proc/self/cgroup", cgroup);
+  }
+
+  // The limit and the usage of the cgroup at `path` below the version's mount, in its files.
+  void LimitV2(absl::string_view path, absl::string_view max, absl::string_view current) {
+    host_.Write(absl::StrCat("/sys/fs/cgroup", path, "/memory.max"), max);
+    host_.Write(absl::StrCat("/sys/fs/cgroup", path, "/memory.current"), current);
+  }
+  void LimitV1(absl::string_view path, absl::string_view limit, absl::string_view usage) {
+    host_.Write(absl::StrCat("/sys/fs/cgroup/memory", path, "/memory.limit_in_bytes"), limit);
+    host_.Write(absl::StrCat("/sys/fs/cgroup/memory", path, "/memory.usage_in_bytes"), usage);
+  }
+
+  FakeHost host_;
+};
+
+TEST_F(ReadHostMemoryTest, Meminfo_TellsTotalAndAvailable) {
+  host_.Write("/proc/meminfo", "MemTotal:       16 kB\nMemFree: 1 kB\nMemAvailable:   12 kB\n");
+  const HostMemory memory = Read();
   EXPECT_EQ(memory.total_bytes, 16 * kKiB);
   EXPECT_EQ(memory.available_bytes, 12 * kKiB);
   EXPECT_FALSE(memory.cgroup_room_bytes.has_value());
 }
 
-TEST(ReadHostMemoryTest, NothingToRead_StaysAbsent) {
-  FakeHost host;
-  EXPECT_FALSE(ReadHostMemory(host.root()).total_bytes.has_value());
-  host.Write("/proc/meminfo", "MemTotal: lots\nMemAvailable: -\n");
-  EXPECT_FALSE(ReadHostMemory(host.root()).total_bytes.has_value());
-  EXPECT_FALSE(ReadHostMemory(host.root()).available_bytes.has_value());
+TEST_F(ReadHostMemoryTest, NothingToRead_StaysAbsent) {
+  EXPECT_FALSE(Read().total_bytes.has_value());
+  host_.Write("/proc/meminfo", "MemTotal: lots\nMemAvailable: -\n");
+  EXPECT_FALSE(Read().total_bytes.has_value());
+  EXPECT_FALSE(Read().available_bytes.has_value());
 }
 
-TEST(ReadHostMemoryTest, CgroupV2_LeastRoomUpToTheRootCounts) {
-  FakeHost host;
-  host.Write("/proc/self/mountinfo", kV2Mount);
-  host.Write("/proc/self/cgroup", "0::/user.slice/job\n");
-  host.Write("/sys/fs/cgroup/user.slice/job/memory.max", "5000\n");
-  host.Write("/sys/fs/cgroup/user.slice/job/memory.current", "1000\n");
-  EXPECT_EQ(ReadHostMemory(host.root()).cgroup_room_bytes, 4000);
-  host.Write("/sys/fs/cgroup/user.slice/memory.max", "9000\n");
-  host.Write("/sys/fs/cgroup/user.slice/memory.current", "6500\n");
-  EXPECT_EQ(ReadHostMemory(host.root()).cgroup_room_bytes, 2500);
-  host.Write("/sys/fs/cgroup/user.slice/memory.max", "max\n");
-  EXPECT_EQ(ReadHostMemory(host.root()).cgroup_room_bytes, 4000);
+TEST_F(ReadHostMemoryTest, CgroupV2_LeastRoomUpToTheRootCounts) {
+  InCgroup(kV2Mount, "0::/user.slice/job\n");
+  LimitV2("/user.slice/job", "5000\n", "1000\n");
+  EXPECT_EQ(Room(), 4000);
+  LimitV2("/user.slice", "9000\n", "6500\n");
+  EXPECT_EQ(Room(), 2500);
+  host_.Write("/sys/fs/cgroup/user.slice/memory.max", "max\n");
+  EXPECT_EQ(Room(), 4000);
 }
 
-TEST(ReadHostMemoryTest, CgroupV2_InactivePageCacheIsRoomAndHighIsALimit) {
-  FakeHost host;
-  host.Write("/proc/self/mountinfo", kV2Mount);
-  host.Write("/proc/self/cgroup", "0::/job\n");
-  host.Write("/sys/fs/cgroup/job/memory.max", "5000\n");
-  host.Write("/sys/fs/cgroup/job/memory.current", "4900\n");
-  host.Write("/sys/fs/cgroup/job/memory.stat", "anon 1900\nfile 3000\ninactive_file 3000\n");
-  EXPECT_EQ(ReadHostMemory(host.root()).cgroup_room_bytes, 3100);
-  host.Write("/sys/fs/cgroup/job/memory.high", "2000\n");
-  EXPECT_EQ(ReadHostMemory(host.root()).cgroup_room_bytes, 100);
+TEST_F(ReadHostMemoryTest, CgroupV2_InactivePageCacheIsRoomAndHighIsALimit) {
+  InCgroup(kV2Mount, "0::/job\n");
+  LimitV2("/job", "5000\n", "4900\n");
+  host_.Write("/sys/fs/cgroup/job/memory.stat", "anon 1900\nfile 3000\ninactive_file 3000\n");
+  EXPECT_EQ(Room(), 3100);
+  host_.Write("/sys/fs/cgroup/job/memory.high", "2000\n");
+  EXPECT_EQ(Room(), 100);
 }
 
-TEST(ReadHostMemoryTest, CgroupFull_RoomIsZeroNotNegative) {
-  FakeHost host;
-  host.Write("/proc/self/mountinfo", kV2Mount);
-  host.Write("/proc/self/cgroup", "0::/job\n");
-  host.Write("/sys/fs/cgroup/job/memory.max", "1000\n");
-  host.Write("/sys/fs/cgroup/job/memory.current", "1200\n");
-  EXPECT_EQ(ReadHostMemory(host.root()).cgroup_room_bytes, 0);
+TEST_F(ReadHostMemoryTest, CgroupFull_RoomIsZeroNotNegative) {
+  InCgroup(kV2Mount, "0::/job\n");
+  LimitV2("/job", "1000\n", "1200\n");
+  EXPECT_EQ(Room(), 0);
 }
 
-TEST(ReadHostMemoryTest, CgroupV1_LimitLessUsage) {
-  FakeHost host;
-  host.Write("/proc/self/mountinfo", kV1Mount);
-  host.Write("/proc/self/cgroup", "11:cpu,cpuacct:/x\n4:memory:/jobs/1\n0::/\n");
-  host.Write("/sys/fs/cgroup/memory/jobs/1/memory.limit_in_bytes", "9223372036854771712\n");
-  host.Write("/sys/fs/cgroup/memory/jobs/1/memory.usage_in_bytes", "100\n");
-  EXPECT_FALSE(ReadHostMemory(host.root()).cgroup_room_bytes.has_value());
-  host.Write("/sys/fs/cgroup/memory/jobs/memory.limit_in_bytes", "3000\n");
-  host.Write("/sys/fs/cgroup/memory/jobs/memory.usage_in_bytes", "800\n");
-  host.Write("/sys/fs/cgroup/memory/jobs/memory.stat", "total_inactive_file 300\n");
-  EXPECT_EQ(ReadHostMemory(host.root()).cgroup_room_bytes, 2500);
+TEST_F(ReadHostMemoryTest, CgroupV1_LimitLessUsage) {
+  InCgroup(kV1Mount, "11:cpu,cpuacct:/x\n4:memory:/jobs/1\n0::/\n");
+  LimitV1("/jobs/1", "9223372036854771712\n", "100\n");
+  EXPECT_EQ(Room(), std::nullopt);
+  LimitV1("/jobs", "3000\n", "800\n");
+  host_.Write("/sys/fs/cgroup/memory/jobs/memory.stat", "total_inactive_file 300\n");
+  EXPECT_EQ(Room(), 2500);
 }
 
-TEST(ReadHostMemoryTest, Hybrid_TheControllerIsFoundInVersion1) {
-  FakeHost host;
-  host.Write("/proc/self/mountinfo",
-             std::string(kV1Mount) +
-                 "37 32 0:33 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw,nsdelegate\n");
-  host.Write("/proc/self/cgroup", "4:memory:/job\n0::/job\n");
-  host.Write("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "3000\n");
-  host.Write("/sys/fs/cgroup/memory/job/memory.usage_in_bytes", "1000\n");
-  EXPECT_EQ(ReadHostMemory(host.root()).cgroup_room_bytes, 2000);
+TEST_F(ReadHostMemoryTest, Hybrid_TheControllerIsFoundInVersion1) {
+  InCgroup(std::string(kV1Mount) +
+               "37 32 0:33 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw,nsdelegate\n",
+           "4:memory:/job\n0::/job\n");
+  LimitV1("/job", "3000\n", "1000\n");
+  EXPECT_EQ(Room(), 2000);
 }
 
-TEST(ReadHostMemoryTest, ContainerThatSeesTheHostsPath_ReadsItsOwnMount) {
-  FakeHost host;
-  host.Write("/proc/self/mountinfo",
-             "36 32 0:32 /docker/ab /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n");
-  host.Write("/proc/self/cgroup", "4:memory:/docker/ab/inner\n");
-  host.Write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "3000\n");
-  host.Write("/sys/fs/cgroup/memory/memory.usage_in_bytes", "1000\n");
-  EXPECT_EQ(ReadHostMemory(host.root()).cgroup_room_bytes, 2000);
-  host.Write("/sys/fs/cgroup/memory/inner/memory.limit_in_bytes", "500\n");
-  host.Write("/sys/fs/cgroup/memory/inner/memory.usage_in_bytes", "100\n");
-  EXPECT_EQ(ReadHostMemory(host.root()).cgroup_room_bytes, 400);
-  host.Write("/proc/self/cgroup", "4:memory:/docker/abc\n");
-  EXPECT_EQ(ReadHostMemory(host.root()).cgroup_room_bytes, 2000);
+TEST_F(ReadHostMemoryTest, ContainerThatSeesTheHostsPath_ReadsItsOwnMount) {
+  InCgroup("36 32 0:32 /docker/ab /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
+           "4:memory:/docker/ab/inner\n");
+  LimitV1("", "3000\n", "1000\n");
+  EXPECT_EQ(Room(), 2000);
+  LimitV1("/inner", "500\n", "100\n");
+  EXPECT_EQ(Room(), 400);
+  host_.Write("/proc/self/cgroup", "4:memory:/docker/abc\n");
+  EXPECT_EQ(Room(), 2000);
 }
 
-TEST(ReadHostMemoryTest, PathOutsideTheNamespace_ReadsTheMountPoint) {
-  FakeHost host;
-  host.Write("/proc/self/mountinfo", kV2Mount);
-  host.Write("/proc/self/cgroup", "0::/../../other\n");
-  host.Write("/sys/fs/cgroup/memory.max", "3000\n");
-  host.Write("/sys/fs/cgroup/memory.current", "1000\n");
-  host.Write("/sys/other/memory.max", "10\n");
-  host.Write("/sys/other/memory.current", "0\n");
-  EXPECT_EQ(ReadHostMemory(host.root()).cgroup_room_bytes, 2000);
+TEST_F(ReadHostMemoryTest, PathOutsideTheNamespace_ReadsTheMountPoint) {
+  InCgroup(kV2Mount, "0::/../../other\n");
+  LimitV2("", "3000\n", "1000\n");
+  host_.Write("/sys/other/memory.max", "10\n");
+  host_.Write("/sys/other/memory.current", "0\n");
+  EXPECT_EQ(Room(), 2000);
 }
 
-TEST(ReadHostMemoryTest, ThisMachine_TellsItsMemory) {
+TEST_F(ReadHostMemoryTest, ThisMachine_TellsItsMemory) {
   const HostMemory memory = ReadHostMemory("");
   ASSERT_TRUE(memory.total_bytes.has_value());
   EXPECT_GT(*memory.total_bytes, kMiB);
