@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -26,12 +27,6 @@ using ::testing::SizeIs;
 class CudaDevicesTest : public testing::Test {
  protected:
   CudaDevicesTest() {
-    sources_.getenv = [this](absl::string_view name) -> std::optional<std::string> {
-      const auto found = environment_.find(std::string(name));
-      return found == environment_.end() ? std::nullopt : std::optional<std::string>(found->second);
-    };
-    sources_.root = host_.root();
-    sources_.cuda_needed = 13000;
     sources_.driver = std::make_unique<FakeDriver>();
     sources_.nvml = std::make_unique<FakeNvml>();
   }
@@ -46,8 +41,7 @@ class CudaDevicesTest : public testing::Test {
   }
 
   FakeHost host_;
-  std::map<std::string, std::string> environment_;
-  DeviceSources sources_;
+  DeviceSources sources_ = host_.Sources();
 };
 
 FakeNvmlDevice Gpu(std::string uuid, const std::string& bus, std::string name = "NVIDIA A100") {
@@ -74,13 +68,13 @@ TEST_F(CudaDevicesTest, MixedNode_NumbersFollowCudaDeviceOrder) {
   EXPECT_THAT(Uuids(devices), ElementsAre("GPU-a100", "GPU-t4"));
   EXPECT_THAT(devices.warnings, ElementsAre(HasSubstr("guess")));
 
-  environment_["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
+  host_.environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
   devices = Find();
   EXPECT_THAT(Uuids(devices), ElementsAre("GPU-t4", "GPU-a100"));
   EXPECT_THAT(devices.warnings, IsEmpty());
 
-  environment_.erase("CUDA_DEVICE_ORDER");
-  environment_["CUDA_VISIBLE_DEVICES"] = "GPU-t";
+  host_.environment.erase("CUDA_DEVICE_ORDER");
+  host_.environment["CUDA_VISIBLE_DEVICES"] = "GPU-t";
   EXPECT_THAT(Find().warnings, IsEmpty()) << "a UUID needs no number";
 }
 
@@ -90,7 +84,7 @@ TEST_F(CudaDevicesTest, MigInstance_IsTheDeviceWithItsOwnMemory) {
   nvml().gpus[1].instances = {
       {.uuid = "MIG-1", .memory = NvmlMemory{.total = 100, .free = 80}, .gpu_instance = 1},
       {.uuid = "MIG-2", .memory = NvmlMemory{.total = 200, .free = 70}, .gpu_instance = 2}};
-  environment_["CUDA_VISIBLE_DEVICES"] = "MIG-GPU-b/2/0";
+  host_.environment["CUDA_VISIBLE_DEVICES"] = "MIG-GPU-b/2/0";
   const CudaDevices devices = Find();
   ASSERT_THAT(Uuids(devices), ElementsAre("MIG-2"));
   EXPECT_EQ(devices.visible[0].kind, DeviceKind::kMig);
@@ -125,7 +119,7 @@ TEST_F(CudaDevicesTest, WithoutNvml_TheDriversListIsUsedAndUnknownStaysAbsent) {
   sources_.nvml.reset();
   sources_.no_nvml = "no NVML";
   driver().devices = {{.uuid = {0x0a}, .total = 1000}, {.uuid = {0x0b}, .total = 1000}};
-  environment_["CUDA_VISIBLE_DEVICES"] = "1,3,7";
+  host_.environment["CUDA_VISIBLE_DEVICES"] = "1,3,7";
   const CudaDevices devices = Find();
   ASSERT_THAT(devices.visible, SizeIs(2));
   EXPECT_EQ(devices.visible[1].address, "cuda:1");
@@ -139,7 +133,7 @@ TEST_F(CudaDevicesTest, WithoutNvml_TheDriversListIsUsedAndUnknownStaysAbsent) {
 TEST_F(CudaDevicesTest, WithoutNvmlAndDevices_SaysWhy) {
   nvml().init = kNvmlDriverNotLoaded;
   driver().init = kDriverNoDevice;
-  environment_["CUDA_VISIBLE_DEVICES"] = "9";
+  host_.environment["CUDA_VISIBLE_DEVICES"] = "9";
   const CudaDevices devices = Find();
   EXPECT_THAT(devices.visible, IsEmpty());
   EXPECT_THAT(devices.why_none, AllOf(HasSubstr("sees no device"), HasSubstr("='9'")));

@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -27,13 +28,7 @@ class DeviceListTest : public testing::Test {
  protected:
   DeviceListTest() {
     sources_.no_driver = "no NVIDIA driver";
-    sources_.getenv = [this](absl::string_view name) -> std::optional<std::string> {
-      const auto found = environment_.find(std::string(name));
-      return found == environment_.end() ? std::nullopt : std::optional<std::string>(found->second);
-    };
-    sources_.root = host_.root();
     sources_.host_name = "node1";
-    sources_.cuda_needed = 13000;
   }
 
   // `gpus` like ones.
@@ -70,8 +65,7 @@ class DeviceListTest : public testing::Test {
   }
 
   FakeHost host_;
-  std::map<std::string, std::string> environment_;
-  DeviceSources sources_;
+  DeviceSources sources_ = host_.Sources();
   FakeDriver* driver_ = nullptr;
   FakeNvml* nvml_ = nullptr;
 };
@@ -112,7 +106,7 @@ TEST_F(DeviceListTest, MemoryLimitBeyondWhatThereIs_IsAWarning) {
 
 TEST_F(DeviceListTest, VisibleDevices_ComeInOrderWithTheirOrigin) {
   AddGpus(4);
-  environment_["CUDA_VISIBLE_DEVICES"] = "2,0";
+  host_.environment["CUDA_VISIBLE_DEVICES"] = "2,0";
   const DeviceList list = Ok("");
   EXPECT_THAT(Uuids(list.devices), ElementsAre("GPU-2a", "GPU-0a"));
   EXPECT_EQ(list.devices[0].origin, "CUDA_VISIBLE_DEVICES=2,0 entry 1 of 2");
@@ -129,7 +123,7 @@ TEST_F(DeviceListTest, VisibleDevices_ComeInOrderWithTheirOrigin) {
 
 TEST_F(DeviceListTest, Indices_CountVisibleDevices) {
   AddGpus(4);
-  environment_["CUDA_VISIBLE_DEVICES"] = "3,2,1";
+  host_.environment["CUDA_VISIBLE_DEVICES"] = "3,2,1";
   const DeviceList list = Ok("cuda:2,0");
   EXPECT_THAT(Uuids(list.devices), ElementsAre("GPU-1a", "GPU-3a"));
   EXPECT_EQ(list.devices[0].address, "cuda:2");
@@ -138,7 +132,7 @@ TEST_F(DeviceListTest, Indices_CountVisibleDevices) {
 
 TEST_F(DeviceListTest, IndexOutOfRange_SaysWhatIsVisible) {
   AddGpus(4);
-  environment_["CUDA_VISIBLE_DEVICES"] = "3,2";
+  host_.environment["CUDA_VISIBLE_DEVICES"] = "3,2";
   EXPECT_THAT(NotFound("cuda:0,2"),
               AllOf(HasSubstr("no device cuda:2"), HasSubstr("cuda:1 (NVIDIA A100-SXM4-80GB)"),
                     HasSubstr("CUDA_VISIBLE_DEVICES=3,2")));
@@ -146,7 +140,7 @@ TEST_F(DeviceListTest, IndexOutOfRange_SaysWhatIsVisible) {
 
 TEST_F(DeviceListTest, ListCut_IsAWarning) {
   AddGpus(2);
-  environment_["CUDA_VISIBLE_DEVICES"] = "1,2,0";
+  host_.environment["CUDA_VISIBLE_DEVICES"] = "1,2,0";
   const DeviceList list = Ok("cuda");
   EXPECT_THAT(Uuids(list.devices), ElementsAre("GPU-1a"));
   EXPECT_THAT(list.warnings, ElementsAre(HasSubstr("entry 2 of 3 ('2')")));
@@ -154,10 +148,10 @@ TEST_F(DeviceListTest, ListCut_IsAWarning) {
 
 TEST_F(DeviceListTest, NothingVisible_CpuStandsInOrNotFoundWithTheReason) {
   AddGpus(2);
-  environment_["CUDA_VISIBLE_DEVICES"] = "";
+  host_.environment["CUDA_VISIBLE_DEVICES"] = "";
   EXPECT_THAT(NotFound("cuda"), HasSubstr("set and empty"));
   EXPECT_EQ(Ok("").devices[0].kind, DeviceKind::kCpu);
-  environment_["CUDA_VISIBLE_DEVICES"] = "0,0";
+  host_.environment["CUDA_VISIBLE_DEVICES"] = "0,0";
   EXPECT_THAT(NotFound("cuda"), HasSubstr("same device as entry 1"));
 }
 

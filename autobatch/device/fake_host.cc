@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 
@@ -20,6 +21,17 @@ void FakeHost::Write(absl::string_view path, absl::string_view text) const {
   std::ofstream out(file);
   out << text;
   EXPECT_TRUE(out.good()) << file;
+}
+
+DeviceSources FakeHost::Sources() const {
+  DeviceSources sources;
+  sources.getenv = [this](absl::string_view name) -> std::optional<std::string> {
+    const auto found = environment.find(std::string(name));
+    return found == environment.end() ? std::nullopt : std::optional<std::string>(found->second);
+  };
+  sources.root = root_;
+  sources.cuda_needed = 13000;
+  return sources;
 }
 
 }  // namespace autobatch
