@@ -91,6 +91,28 @@ NothingMissing_SecondRun_SilentAndTouchesNothing() {
   expect "calls no installer" not test -s "$MACHINE/log"
 }
 
+PackageNewerThanBazelsLook_LetsBazelLookAgain() {
+  make_machine
+  cp -rL bazelw tools third_party "$MACHINE"
+  local bazelw=$MACHINE/bazelw looked=$MACHINE/base/external/local_config_cc/module.modulemap
+  mkdir -p "${looked%/*}" "$MACHINE/base/execroot/autobatch/bazel-out" "$MACHINE/dpkg/info"
+  ln -s "$MACHINE/base/execroot/autobatch/bazel-out" "$MACHINE/bazel-out"
+  export DPKG_ADMINDIR=$MACHINE/dpkg
+  touch -d "1 hour ago" "$DPKG_ADMINDIR/info/clang-19.list" "$DPKG_ADMINDIR/info/libssl-dev:amd64.list"
+  touch -d "1 hour ago" "$DPKG_ADMINDIR/info/of-others.list"
+  touch "$looked"
+  run build //x
+  expect "does not look again without need" not grep -q sync "$MACHINE/stdout"
+  touch -d "1 minute" "$DPKG_ADMINDIR/info/of-others.list"
+  run build //x
+  expect "not for packages of others" not grep -q sync "$MACHINE/stdout"
+  touch -d "1 minute" "$DPKG_ADMINDIR/info/libssl-dev:amd64.list"
+  expect "exits 0" run build //x
+  expect "looks, then builds" test "$(cat "$MACHINE/stdout")" = $'bazel sync --configure\nbazel build //x'
+  expect "says why" says 'Bazel looks at the machine again'
+  unset DPKG_ADMINDIR
+}
+
 BareMachine_WithoutRoot_NamesTheCommand() {
   make_machine
   FAKE_UID=1000

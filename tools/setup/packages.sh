@@ -32,6 +32,20 @@ packages_ready() {
   ((${#MISSING[@]} == 0))
 }
 
+# True when one of the packages is newer than Bazel's look at the compiler in this clone: the headers
+# of /usr/include that a target may name were listed then, and a new library's are not among them.
+packages_newer_than_bazels_look() {
+  local looked=$AUTOBATCH_ROOT/bazel-out/../../../external/local_config_cc/module.modulemap
+  [[ -e $looked ]] || return 1
+  local name list
+  for name in "${PACKAGES[@]}"; do
+    for list in "${DPKG_ADMINDIR:-/var/lib/dpkg}/info/$name"{,:amd64}.list; do
+      [[ ! $list -nt $looked ]] || return 0
+    done
+  done
+  return 1
+}
+
 require_debian_12_on_x86_64() {
   local machine
   machine=$(uname -m)
