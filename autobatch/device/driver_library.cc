@@ -5,65 +5,46 @@
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/device/dynamic_library.h"
+#include "autobatch/device/library_function.h"
 
 namespace autobatch {
 namespace {
 
 template <typename... Arguments>
-using Function = int(Arguments...);
-
-template <typename Pointer, typename... Arguments>
-DriverResult Call(Pointer function, Arguments... arguments) {
-  if (function == nullptr) return kDriverNotFound;
-  return static_cast<DriverResult>(function(arguments...));
-}
+using Function = LibraryFunction<DriverResult, kDriverNotFound, Arguments...>;
 
 class DriverLibrary final : public DriverApi {
  public:
-  explicit DriverLibrary(DynamicLibrary library) : library_(std::move(library)) {
-    library_.Find("cuInit", init_);
-    library_.Find("cuDriverGetVersion", version_);
-    library_.Find("cuDeviceGetCount", count_);
-    library_.Find("cuDeviceGet", get_);
-    library_.Find("cuDeviceGetUuid_v2", uuid_);
-    // Before CUDA 11.4: the parent's UUID where the device is a MIG instance.
-    if (uuid_ == nullptr) library_.Find("cuDeviceGetUuid", uuid_);
-    library_.Find("cuDeviceGetName", name_);
-    library_.Find("cuDeviceGetPCIBusId", pci_bus_id_);
-    library_.Find("cuDeviceGetAttribute", attribute_);
-    library_.Find("cuDeviceTotalMem_v2", total_mem_);
-    library_.Find("cuGetErrorName", error_name_);
-    library_.Find("cuGetErrorString", error_string_);
-  }
+  explicit DriverLibrary(DynamicLibrary library) : library_(std::move(library)) {}
 
-  DriverResult Init() override { return Call(init_, 0u); }
-  DriverResult DriverGetVersion(int* version) override { return Call(version_, version); }
-  DriverResult DeviceGetCount(int* count) override { return Call(count_, count); }
+  DriverResult Init() override { return init_(0u); }
+  DriverResult DriverGetVersion(int* version) override { return version_(version); }
+  DriverResult DeviceGetCount(int* count) override { return count_(count); }
   DriverResult DeviceGet(DriverDevice* device, int ordinal) override {
-    return Call(get_, device, ordinal);
+    return get_(device, ordinal);
   }
   DriverResult DeviceGetUuidV2(DriverUuid* uuid, DriverDevice device) override {
-    return Call(uuid_, uuid, device);
+    return uuid_(uuid, device);
   }
   DriverResult DeviceGetName(char* name, int length, DriverDevice device) override {
-    return Call(name_, name, length, device);
+    return name_(name, length, device);
   }
   DriverResult DeviceGetPciBusId(char* id, int length, DriverDevice device) override {
-    return Call(pci_bus_id_, id, length, device);
+    return pci_bus_id_(id, length, device);
   }
   DriverResult DeviceGetAttribute(int* value, DriverAttribute attribute,
                                   DriverDevice device) override {
-    return Call(attribute_, value, static_cast<int>(attribute), device);
+    return attribute_(value, static_cast<int>(attribute), device);
   }
   DriverResult DeviceTotalMem(size_t* bytes, DriverDevice device) override {
-    return Call(total_mem_, bytes, device);
+    return total_mem_(bytes, device);
   }
   std::string Describe(DriverResult result) override {
     const char* name = nullptr;
     const char* text = nullptr;
     // Both leave null behind for a number that this driver does not know.
-    Call(error_name_, static_cast<int>(result), &name);
-    Call(error_string_, static_cast<int>(result), &text);
+    error_name_(static_cast<int>(result), &name);
+    error_string_(static_cast<int>(result), &text);
     return absl::StrCat(
         name == nullptr ? absl::StrCat("CUDA error ", static_cast<int>(result)) : std::string(name),
         text == nullptr ? "" : ": ", text == nullptr ? "" : text);
@@ -71,17 +52,18 @@ class DriverLibrary final : public DriverApi {
 
  private:
   DynamicLibrary library_;
-  Function<unsigned int>* init_ = nullptr;
-  Function<int*>* version_ = nullptr;
-  Function<int*>* count_ = nullptr;
-  Function<DriverDevice*, int>* get_ = nullptr;
-  Function<DriverUuid*, DriverDevice>* uuid_ = nullptr;
-  Function<char*, int, DriverDevice>* name_ = nullptr;
-  Function<char*, int, DriverDevice>* pci_bus_id_ = nullptr;
-  Function<int*, int, DriverDevice>* attribute_ = nullptr;
-  Function<size_t*, DriverDevice>* total_mem_ = nullptr;
-  Function<int, const char**>* error_name_ = nullptr;
-  Function<int, const char**>* error_string_ = nullptr;
+  Function<unsigned int> init_ = {library_, "cuInit"};
+  Function<int*> version_ = {library_, "cuDriverGetVersion"};
+  Function<int*> count_ = {library_, "cuDeviceGetCount"};
+  Function<DriverDevice*, int> get_ = {library_, "cuDeviceGet"};
+  // Before CUDA 11.4: the parent's UUID where the device is a MIG instance.
+  Function<DriverUuid*, DriverDevice> uuid_ = {library_, "cuDeviceGetUuid_v2", "cuDeviceGetUuid"};
+  Function<char*, int, DriverDevice> name_ = {library_, "cuDeviceGetName"};
+  Function<char*, int, DriverDevice> pci_bus_id_ = {library_, "cuDeviceGetPCIBusId"};
+  Function<int*, int, DriverDevice> attribute_ = {library_, "cuDeviceGetAttribute"};
+  Function<size_t*, DriverDevice> total_mem_ = {library_, "cuDeviceTotalMem_v2"};
+  Function<int, const char**> error_name_ = {library_, "cuGetErrorName"};
+  Function<int, const char**> error_string_ = {library_, "cuGetErrorString"};
 };
 
 }  // namespace

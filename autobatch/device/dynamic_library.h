@@ -18,6 +18,8 @@ class DynamicLibrary {
   // LD_PRELOAD.
   static DynamicLibrary OfProcess();
 
+  bool Has(const char* symbol) const { return Address(symbol) != nullptr; }
+
   // Sets `function` to the symbol, or to null where the library lacks it.
   //   library.Find("nvmlInit_v2", init);
   template <typename Function>

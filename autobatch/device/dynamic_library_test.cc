@@ -14,6 +14,7 @@ TEST(DynamicLibraryTest, PresentLibrary_GivesItsFunctions) {
   double (*cosine)(double) = nullptr;
   library->Find("cos", cosine);
   ASSERT_NE(cosine, nullptr);
+  EXPECT_TRUE(library->Has("cos"));
   EXPECT_EQ(cosine(0), 1);
 }
 
@@ -23,6 +24,7 @@ TEST(DynamicLibraryTest, MissingFunction_IsNull) {
   int (*function)() = [] { return 1; };
   library->Find("nvmlInit_v2", function);
   EXPECT_EQ(function, nullptr);
+  EXPECT_FALSE(library->Has("nvmlInit_v2"));
 }
 
 TEST(DynamicLibraryTest, MissingLibrary_IsNotFoundAndNamed) {

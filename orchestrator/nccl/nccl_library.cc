@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/device/dynamic_library.h"
+#include "autobatch/device/library_function.h"
 
 namespace autobatch {
 namespace {
@@ -36,100 +37,87 @@ struct Config {
 };
 
 template <typename... Arguments>
-using Function = int(Arguments...);
+using Function = LibraryFunction<NcclResult, kNcclInternalError, Arguments...>;
 
-template <typename Pointer, typename... Arguments>
-NcclResult Call(Pointer function, Arguments... arguments) {
-  return static_cast<NcclResult>(function(arguments...));
-}
+template <typename... Arguments>
+using TextFunction = LibraryFunction<const char*, nullptr, Arguments...>;
 
 class NcclLibrary final : public NcclApi {
  public:
-  explicit NcclLibrary(DynamicLibrary library) {
-    Find(library, "ncclGetVersion", version_);
-    Find(library, "ncclGetUniqueId", unique_id_);
-    Find(library, "ncclGroupStart", group_start_);
-    Find(library, "ncclGroupEnd", group_end_);
-    Find(library, "ncclCommInitRankConfig", init_);
-    Find(library, "ncclCommGetAsyncError", async_error_);
-    Find(library, "ncclAllReduce", all_reduce_);
-    Find(library, "ncclCommFinalize", finalize_);
-    Find(library, "ncclCommDestroy", destroy_);
-    Find(library, "ncclCommAbort", abort_);
-    Find(library, "ncclGetErrorString", error_string_);
-    // Only of use to people; absent before 2.13.
-    library.Find("ncclGetLastError", last_error_);
+  explicit NcclLibrary(DynamicLibrary library) : library_(std::move(library)) {
     // Whoever makes an id leaves a thread of NCCL's behind.
-    library.StayLoaded();
+    library_.StayLoaded();
   }
 
   // Functions that it should have.
   const std::vector<std::string>& missing() const { return missing_; }
-  bool has_version() const { return version_ != nullptr; }
+  bool has_version() const { return version_.found(); }
   std::string Path() const {
     Dl_info info = {};
-    if (dladdr(reinterpret_cast<const void*>(version_), &info) == 0 || info.dli_fname == nullptr) {
-      return "";
-    }
+    if (dladdr(version_.address(), &info) == 0 || info.dli_fname == nullptr) return "";
     return info.dli_fname;
   }
 
-  NcclResult GetVersion(int* version) override { return Call(version_, version); }
+  NcclResult GetVersion(int* version) override { return version_(version); }
   NcclResult GetUniqueId(UniqueId* id) override {
-    return Call(unique_id_, reinterpret_cast<ById*>(id->data()));
+    return unique_id_(reinterpret_cast<ById*>(id->data()));
   }
-  NcclResult GroupStart() override { return Call(group_start_); }
-  NcclResult GroupEnd() override { return Call(group_end_); }
+  NcclResult GroupStart() override { return group_start_(); }
+  NcclResult GroupEnd() override { return group_end_(); }
   NcclResult CommInitRank(NcclHandle* handle, int ranks, const UniqueId& id, int rank) override {
     ById bytes;
     static_assert(sizeof(bytes.bytes) == sizeof(id));
     std::copy(id.begin(), id.end(), bytes.bytes);
     Config config;
-    return Call(init_, handle, ranks, bytes, rank, &config);
+    return init_(handle, ranks, bytes, rank, &config);
   }
   NcclResult CommGetAsyncError(NcclHandle handle, NcclResult* state) override {
     int number = kNcclInternalError;
-    const NcclResult result = Call(async_error_, handle, &number);
+    const NcclResult result = async_error_(handle, &number);
     *state = static_cast<NcclResult>(number);
     return result;
   }
   NcclResult AllReduce(uint64_t device_address, size_t count, NcclReduction reduction,
                        NcclHandle handle, void* stream) override {
     const bool min = reduction == NcclReduction::kMinInt64;
-    return Call(all_reduce_, device_address, device_address, count, min ? kInt64 : kFloat32,
-                min ? kMin : kSum, handle, stream);
+    return all_reduce_(device_address, device_address, count, min ? kInt64 : kFloat32,
+                       min ? kMin : kSum, handle, stream);
   }
-  NcclResult CommFinalize(NcclHandle handle) override { return Call(finalize_, handle); }
-  NcclResult CommDestroy(NcclHandle handle) override { return Call(destroy_, handle); }
-  NcclResult CommAbort(NcclHandle handle) override { return Call(abort_, handle); }
+  NcclResult CommFinalize(NcclHandle handle) override { return finalize_(handle); }
+  NcclResult CommDestroy(NcclHandle handle) override { return destroy_(handle); }
+  NcclResult CommAbort(NcclHandle handle) override { return abort_(handle); }
   std::string Describe(NcclResult result, NcclHandle handle) override {
     const char* const text = error_string_(result);
-    const char* const last = last_error_ == nullptr ? nullptr : last_error_(handle);
+    const char* const last = last_error_(handle);
     const bool told = last != nullptr && *last != '\0';
     return absl::StrCat(text == nullptr ? "unknown result code" : text, told ? ": " : "",
                         told ? last : "");
   }
 
  private:
-  template <typename Pointer>
-  void Find(const DynamicLibrary& library, const char* symbol, Pointer& function) {
-    library.Find(symbol, function);
-    if (function == nullptr) missing_.emplace_back(symbol);
+  // The symbol itself, noted where the library lacks it.
+  const char* Needed(const char* symbol) {
+    if (!library_.Has(symbol)) missing_.emplace_back(symbol);
+    return symbol;
   }
 
+  DynamicLibrary library_;
   std::vector<std::string> missing_;
-  Function<int*>* version_ = nullptr;
-  Function<ById*>* unique_id_ = nullptr;
-  Function<>* group_start_ = nullptr;
-  Function<>* group_end_ = nullptr;
-  Function<NcclHandle*, int, ById, int, Config*>* init_ = nullptr;
-  Function<NcclHandle, int*>* async_error_ = nullptr;
-  Function<uint64_t, uint64_t, size_t, int, int, NcclHandle, void*>* all_reduce_ = nullptr;
-  Function<NcclHandle>* finalize_ = nullptr;
-  Function<NcclHandle>* destroy_ = nullptr;
-  Function<NcclHandle>* abort_ = nullptr;
-  const char* (*error_string_)(int) = nullptr;
-  const char* (*last_error_)(NcclHandle) = nullptr;
+  Function<int*> version_ = {library_, Needed("ncclGetVersion")};
+  Function<ById*> unique_id_ = {library_, Needed("ncclGetUniqueId")};
+  Function<> group_start_ = {library_, Needed("ncclGroupStart")};
+  Function<> group_end_ = {library_, Needed("ncclGroupEnd")};
+  Function<NcclHandle*, int, ById, int, Config*> init_ = {library_,
+                                                          Needed("ncclCommInitRankConfig")};
+  Function<NcclHandle, int*> async_error_ = {library_, Needed("ncclCommGetAsyncError")};
+  Function<uint64_t, uint64_t, size_t, int, int, NcclHandle, void*> all_reduce_ = {
+      library_, Needed("ncclAllReduce")};
+  Function<NcclHandle> finalize_ = {library_, Needed("ncclCommFinalize")};
+  Function<NcclHandle> destroy_ = {library_, Needed("ncclCommDestroy")};
+  Function<NcclHandle> abort_ = {library_, Needed("ncclCommAbort")};
+  TextFunction<int> error_string_ = {library_, Needed("ncclGetErrorString")};
+  // Only of use to people; absent before 2.13.
+  TextFunction<NcclHandle> last_error_ = {library_, "ncclGetLastError"};
 };
 
 absl::StatusOr<LoadedNccl> Use(std::unique_ptr<NcclLibrary> library) {
