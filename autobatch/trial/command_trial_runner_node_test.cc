@@ -2,12 +2,14 @@
 
 #include <gmock/gmock.h>
 
-#include <filesystem>
-#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "autobatch/base/units.h"
+#include "autobatch/trial/command_trial_fixture.h"
 #include "autobatch/trial/command_trial_runner.h"
-#include "autobatch/trial/test_support.h"
 
 namespace autobatch {
 namespace {
@@ -15,9 +17,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr SteadyTime kNever = SteadyTime::max();
-constexpr int64_t kMiB = int64_t{1} << 20;
 
 // Two ranks in one program: rank 1 is on the first device, as it says, and holds more.
 constexpr char kRanks[] = R"(
@@ -39,21 +38,10 @@ def rank(number, uuid, peak, world=2, **more):
     say(type='result', result=result)
 )";
 
-class CommandTrialRunnerNodeTest : public NothingLeftTest {
+class CommandTrialRunnerNodeTest : public CommandTrialFixture {
  protected:
-  void SetUp() override {
-    std::filesystem::create_directories(folder_);
-    NothingLeftTest::SetUp();
-  }
-  void TearDown() override {
-    NothingLeftTest::TearDown();
-    std::filesystem::remove_all(folder_);
-  }
-
-  CommandTrialOptions Options(std::vector<std::string> command) const {
-    CommandTrialOptions options;
-    options.guard = std::filesystem::absolute(kGuardPath).string();
-    options.working_directory = folder_;
+  CommandTrialOptions OnTwo(std::vector<std::string> command) const {
+    CommandTrialOptions options = Options(std::move(command));
     options.devices = {
         Device{.uuid = "GPU-a", .kind = DeviceKind::kCuda, .address = "cuda:0"},
         Device{.uuid = "GPU-b", .kind = DeviceKind::kCuda, .address = "cuda:1"},
@@ -63,11 +51,7 @@ class CommandTrialRunnerNodeTest : public NothingLeftTest {
     options.read_device_memory = [](const Device& device) -> absl::StatusOr<MemoryInfo> {
       return MemoryInfo{.free_bytes = *device.memory.total_bytes - 200 * kMiB};
     };
-    options.workload.kind = WorkloadKind::kCommand;
-    options.workload.command = std::move(command);
     options.world_size = 2;
-    options.grace = absl::Milliseconds(200);
-    options.reading_interval = absl::Milliseconds(2);
     return options;
   }
   NodeObservation Run(const CommandTrialOptions& options) const {
@@ -80,18 +64,12 @@ class CommandTrialRunnerNodeTest : public NothingLeftTest {
     return seen.ok() ? *std::move(seen) : NodeObservation{.devices = {2, Observation()}};
   }
   NodeObservation Ranks(const std::string& script) const {
-    return Run(Options({"python3", "-c", absl::StrCat(kRanks, script)}));
+    return Run(OnTwo({"python3", "-c", absl::StrCat(kRanks, script)}));
   }
-  std::string Text(const std::string& name) const {
-    std::ifstream file(folder_ + "/" + name);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  }
-
-  const std::string folder_ = ::testing::TempDir() + "/a user's folder";
 };
 
 TEST_F(CommandTrialRunnerNodeTest, Command_SeesAllDevicesAndOneShareForThem) {
-  const NodeObservation seen = Run(Options(
+  const NodeObservation seen = Run(OnTwo(
       {"sh", "-c",
        "printf '%s %s %s' \"$CUDA_VISIBLE_DEVICES\" \"$PYTORCH_CUDA_ALLOC_CONF\" {device} > seen; "
        "printf %s {global_batch} > global",
@@ -167,8 +145,8 @@ with open(os.environ.pop('AUTOBATCH_OBSERVER_FILE'), 'r+b') as file:
 
 TEST_F(CommandTrialRunnerNodeTest, Observer_CountsEachDeviceUnderItsOwnBudget) {
   CommandTrialOptions options =
-      Options({"python3", "-c", absl::StrCat("OBSERVED = [(0, 300, 0), (1, 400, 0)]\n", kObserved),
-               "{batch}"});
+      OnTwo({"python3", "-c", absl::StrCat("OBSERVED = [(0, 300, 0), (1, 400, 0)]\n", kObserved),
+             "{batch}"});
   options.observer = "/nonexistent/libobserver.so";
   const NodeObservation seen = Run(options);
   ASSERT_TRUE(seen.devices[0].ok()) << seen.devices[0].failure->message;
@@ -179,7 +157,7 @@ TEST_F(CommandTrialRunnerNodeTest, Observer_CountsEachDeviceUnderItsOwnBudget) {
 }
 
 TEST_F(CommandTrialRunnerNodeTest, RefusalOnOneDevice_IsThatDevicesOutOfMemory) {
-  CommandTrialOptions options = Options(
+  CommandTrialOptions options = OnTwo(
       {"python3", "-c",
        absl::StrCat("OBSERVED = [(0, 600, 0), (1, 100, 1)]\n", kObserved, "raise KeyError(1)\n"),
        "{batch}"});

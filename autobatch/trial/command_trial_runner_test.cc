@@ -8,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "autobatch/base/units.h"
+#include "autobatch/trial/command_trial_fixture.h"
 #include "autobatch/trial/test_support.h"
 #include "autobatch/types/enum_names.h"
 
@@ -16,9 +18,6 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
-
-constexpr SteadyTime kNever = SteadyTime::max();
-constexpr int64_t kMiB = int64_t{1} << 20;
 
 // Speaks the protocol as the helper of a user's script does.
 constexpr char kSpeaker[] = R"(
@@ -39,28 +38,8 @@ def result(**more):
                                'steady': steps[-1]['peak'], **more})
 )";
 
-class CommandTrialRunnerTest : public NothingLeftTest {
+class CommandTrialRunnerTest : public CommandTrialFixture {
  protected:
-  void SetUp() override {
-    std::filesystem::create_directories(folder_);
-    NothingLeftTest::SetUp();
-  }
-  void TearDown() override {
-    NothingLeftTest::TearDown();
-    std::filesystem::remove_all(folder_);
-  }
-
-  CommandTrialOptions Options(std::vector<std::string> command) const {
-    CommandTrialOptions options;
-    options.guard = std::filesystem::absolute(kGuardPath).string();
-    options.working_directory = folder_;
-    options.devices = {Device{.kind = DeviceKind::kCpu}};
-    options.workload.kind = WorkloadKind::kCommand;
-    options.workload.command = std::move(command);
-    options.grace = absl::Milliseconds(200);
-    options.reading_interval = absl::Milliseconds(2);
-    return options;
-  }
   static Observation Run(TrialRunner& runner, const TrialSpec& trial,
                          SteadyTime deadline = kNever) {
     const auto seen = runner.Run(trial, deadline, {});
@@ -77,12 +56,6 @@ class CommandTrialRunnerTest : public NothingLeftTest {
   Observation Speaker(const std::string& script, const TrialSpec& trial = {.batch = 4}) const {
     return Run({"python3", "-c", absl::StrCat(kSpeaker, script)}, trial);
   }
-  std::string Text(const std::string& name) const {
-    std::ifstream file(folder_ + "/" + name);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  }
-
-  const std::string folder_ = ::testing::TempDir() + "/a user's folder";
 };
 
 TEST_F(CommandTrialRunnerTest, Arguments_ArriveFilledAndWhole) {
