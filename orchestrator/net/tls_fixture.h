@@ -38,6 +38,7 @@ class Pending {
   const T& operator*() const { return **result_; }
   const T* operator->() const { return &**result_; }
   void Set(T value) { result_->emplace(std::move(value)); }
+  T Take() { return *std::move(*result_); }
 
  private:
   std::shared_ptr<std::optional<T>> result_ = std::make_shared<std::optional<T>>();

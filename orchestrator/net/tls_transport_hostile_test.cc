@@ -3,12 +3,12 @@
 
 #include <sys/socket.h>
 
-#include <array>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +19,7 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "orchestrator/net/tls_fixture.h"
+#include "orchestrator/net/tls_relay_fixture.h"
 
 namespace autobatch {
 namespace {
@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-using TlsTransportHostileTest = TlsFixture;
+using TlsTransportHostileTest = TlsRelayFixture;
 
 TEST_F(TlsTransportHostileTest, WrongSecretRunOrRole_OneReasonForThemAndThreeForUs) {
   Listen();
@@ -200,39 +200,17 @@ TEST_F(TlsTransportHostileTest, RunIdWithControlCharacters_HarmlessInTheLog) {
   for (char c : log_[0]) EXPECT_TRUE(c >= ' ' && c <= '~') << log_[0];
 }
 
-// A recorder between agent and coordinator: what the agent sent is sent again later.
+// What the agent said through a relay is said again later.
 TEST_F(TlsTransportHostileTest, RecordedSession_ReplayedIsRefused) {
   Listen();
-  boost::asio::ip::tcp::acceptor proxy(loop_.io, {boost::asio::ip::address_v4::loopback(), 0});
-  auto connector = MakeTlsConnector(loop_.tasks, loop_.timers, RunSecret()).value();
-  const auto made =
-      Start(connector->Connect({{"127.0.0.1", proxy.local_endpoint().port()}}, InTen()));
-  loop_.Settle();
-  Socket agent_side = proxy.accept();
-  Socket coordinator_side = CallBare();
-  agent_side.non_blocking(true);
-  coordinator_side.non_blocking(true);
   std::string recorded;
-  const auto forward = [](Socket& from, Socket& to, std::string* record) {
-    std::array<char, 4096> bytes;
-    boost::system::error_code error;
-    const size_t size = from.read_some(boost::asio::buffer(bytes), error);
-    if (error) return;
-    if (record != nullptr) record->append(bytes.data(), size);
-    to.write_some(boost::asio::buffer(bytes, size), error);
+  on_agent_bytes_ = [&recorded](std::span<char> bytes) {
+    recorded.append(bytes.data(), bytes.size());
   };
-  const auto pump = [&] {
-    forward(agent_side, coordinator_side, &recorded);
-    forward(coordinator_side, agent_side, nullptr);
-    loop_.Settle();
-  };
-  while (!made.has_value() || accepted_.empty()) pump();
-  ASSERT_TRUE(made->ok()) << made->status();
-  coordinator_ = std::move(accepted_.back());
-  accepted_.clear();
-  ASSERT_TRUE((**made)->Send(FrameBytes(1, "report")).ok());
+  MeetThroughRelay();
+  ASSERT_TRUE(agent_->Send(FrameBytes(1, "report")).ok());
   const auto received = Start(coordinator_->Receive());
-  while (!received.has_value()) pump();
+  while (!received.has_value()) Relay();
   ASSERT_TRUE(received->ok()) << received->status();
 
   Socket replayed = CallBare();

@@ -2,9 +2,8 @@
 
 #include <sys/resource.h>
 
-#include <array>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,12 +14,12 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "orchestrator/net/tls_fixture.h"
+#include "orchestrator/net/tls_relay_fixture.h"
 
 namespace autobatch {
 namespace {
 
-using TlsTransportStreamTest = TlsFixture;
+using TlsTransportStreamTest = TlsRelayFixture;
 
 SharedBytes Raw(std::string bytes) { return std::make_shared<const std::string>(std::move(bytes)); }
 
@@ -136,39 +135,14 @@ TEST_F(TlsTransportStreamTest, Send_OnePeerNeverReads_OthersAreServed) {
   for (int i = 0; i < 5; ++i) ExpectServed();
 }
 
-// Someone on the way changes a byte of what the agent says after its handshake.
+// A relay changes a byte of what the agent says after its handshake.
 TEST_F(TlsTransportStreamTest, Receive_BytesChangedOnTheWay_InvalidArgument) {
   Listen();
-  boost::asio::ip::tcp::acceptor proxy(loop_.io, {boost::asio::ip::address_v4::loopback(), 0});
-  auto connector = MakeTlsConnector(loop_.tasks, loop_.timers, RunSecret()).value();
-  const auto made =
-      Start(connector->Connect({{"127.0.0.1", proxy.local_endpoint().port()}}, InTen()));
-  loop_.Settle();
-  Socket agent_side = proxy.accept();
-  Socket coordinator_side = CallBare();
-  agent_side.non_blocking(true);
-  coordinator_side.non_blocking(true);
-  const auto forward = [](Socket& from, Socket& to, bool change) {
-    std::array<char, 4096> bytes;
-    boost::system::error_code error;
-    const size_t size = from.read_some(boost::asio::buffer(bytes), error);
-    if (error) return;
-    if (change) bytes[size - 1] ^= 1;
-    to.write_some(boost::asio::buffer(bytes, size), error);
-  };
-  bool change = false;
-  const auto pump = [&] {
-    forward(agent_side, coordinator_side, change);
-    forward(coordinator_side, agent_side, false);
-    loop_.Settle();
-  };
-  while (!made.has_value() || accepted_.empty()) pump();
-  coordinator_ = std::move(accepted_.back());
-  accepted_.clear();
-  change = true;
-  ASSERT_TRUE((**made)->Send(FrameBytes(1, "report")).ok());
+  MeetThroughRelay();
+  on_agent_bytes_ = [](std::span<char> bytes) { bytes.back() ^= 1; };
+  ASSERT_TRUE(agent_->Send(FrameBytes(1, "report")).ok());
   const auto received = Start(coordinator_->Receive());
-  while (!received.has_value()) pump();
+  while (!received.has_value()) Relay();
   EXPECT_TRUE(absl::IsInvalidArgument(received->status())) << received->status();
 }
 
