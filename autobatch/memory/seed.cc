@@ -1,5 +1,7 @@
 #include "autobatch/memory/seed.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/units.h"
 #include "autobatch/memory/python_numbers.h"
@@ -10,6 +12,10 @@ double Gib(int64_t bytes) { return static_cast<double>(bytes) / static_cast<doub
 
 absl::string_view DeviceType(absl::string_view device) {
   return device.substr(0, device.find(':'));
+}
+
+double FreeGib(const SeedReadings& readings) {
+  return Gib(readings.total_bytes) - (Gib(readings.reserved_bytes) + Gib(readings.allocated_bytes));
 }
 
 std::vector<int64_t> UltralyticsBatchSizes(double total_gib) {
@@ -33,6 +39,20 @@ UsablePoints SelectUsable(const std::vector<int64_t>& batch_sizes,
   return points;
 }
 
+double BelowFirstFailure(double batch, const std::vector<int64_t>& batch_sizes,
+                         const std::vector<std::optional<double>>& memory) {
+  const size_t failed = std::find(memory.begin(), memory.end(), std::nullopt) - memory.begin();
+  if (failed == memory.size()) return batch;
+  const bool reached = batch >= static_cast<double>(batch_sizes[failed]);
+  return reached ? static_cast<double>(batch_sizes[failed == 0 ? 0 : failed - 1]) : batch;
+}
+
+Profile RunProfiler(ProfileFunction profile, const ProfileRequest& request, SeedAnswer& answer) {
+  Profile profiled = profile(request);
+  answer.log.insert(answer.log.end(), profiled.log.begin(), profiled.log.end());
+  return profiled;
+}
+
 absl::Status CheckProfile(const ProfileRequest& request, const Profile& profile) {
   if (!profile.status.ok()) return profile.status;
   if (profile.memory.size() != request.batch_sizes.size()) {
@@ -47,13 +67,18 @@ void LogTo(SeedAnswer& answer, LogLevel level, absl::string_view text) {
   answer.log.push_back({level, absl::StrCat("AutoBatch: ", text)});
 }
 
+SeedAnswer AnswerDefault(SeedAnswer answer, LogLevel level, absl::string_view why, int64_t batch) {
+  LogTo(answer, level, absl::StrCat(why, batch));
+  answer.batch = batch;
+  return answer;
+}
+
 std::string MemoryLine(absl::string_view device, const SeedReadings& readings) {
-  const double total = Gib(readings.total_bytes);
-  const double reserved = Gib(readings.reserved_bytes);
-  const double allocated = Gib(readings.allocated_bytes);
-  return absl::StrCat(device, " (", readings.name, ") ", PythonFixed(total, 2), "G total, ",
-                      PythonFixed(reserved, 2), "G reserved, ", PythonFixed(allocated, 2),
-                      "G allocated, ", PythonFixed(total - (reserved + allocated), 2), "G free");
+  const auto gib = [](double number) { return PythonFixed(number, 2); };
+  return absl::StrCat(device, " (", readings.name, ") ", gib(Gib(readings.total_bytes)),
+                      "G total, ", gib(Gib(readings.reserved_bytes)), "G reserved, ",
+                      gib(Gib(readings.allocated_bytes)), "G allocated, ", gib(FreeGib(readings)),
+                      "G free");
 }
 
 std::string UsingLine(int64_t batch, absl::string_view device, double total_gib, double share) {

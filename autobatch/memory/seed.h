@@ -91,6 +91,10 @@ double Gib(int64_t bytes);
 // "cuda" of "cuda:0".
 absl::string_view DeviceType(absl::string_view device);
 
+// What YOLOv5 and 8.3 take for free: both reserved and allocated bytes are subtracted, although the
+// first contain the second.
+double FreeGib(const SeedReadings& readings);
+
 // Sizes that 8.3 and 8.4 profile on a device of `total_gib`.
 std::vector<int64_t> UltralyticsBatchSizes(double total_gib);
 
@@ -107,11 +111,22 @@ struct UsablePoints {
 UsablePoints SelectUsable(const std::vector<int64_t>& batch_sizes,
                           const std::vector<std::optional<double>>& memory, double total_gib);
 
+// YOLOv5 and 8.3: a batch that is no smaller than the first size that failed gives way to the size
+// before that.
+double BelowFirstFailure(double batch, const std::vector<int64_t>& batch_sizes,
+                         const std::vector<std::optional<double>>& memory);
+
+// Calls the profiler; its lines follow those of the answer.
+Profile RunProfiler(ProfileFunction profile, const ProfileRequest& request, SeedAnswer& answer);
+
 // InvalidArgument unless the profiler answered for every size; its own status if it raised.
 absl::Status CheckProfile(const ProfileRequest& request, const Profile& profile);
 
 // Adds "AutoBatch: <text>".
 void LogTo(SeedAnswer& answer, LogLevel level, absl::string_view text);
+
+// The answer where nothing is estimated: `batch`, which also ends the line that says why.
+SeedAnswer AnswerDefault(SeedAnswer answer, LogLevel level, absl::string_view why, int64_t batch);
 
 // YOLOv5's and 8.3's line of what is there: total, reserved, allocated, free.
 std::string MemoryLine(absl::string_view device, const SeedReadings& readings);

@@ -38,6 +38,16 @@ TEST(Seed, UsablePoints_RunAreWithinTheDeviceAndGrow) {
   EXPECT_THAT(points.memory, ElementsAre(2.0, 3.0, 2.5));
 }
 
+TEST(Seed, BatchAtTheFirstFailure_GivesWayToTheSizeBefore) {
+  const std::vector<std::optional<double>> memory = {1.0, 2.0, std::nullopt, 3.0, std::nullopt};
+  const std::vector<int64_t> sizes = {1, 2, 4, 8, 16};
+  EXPECT_EQ(BelowFirstFailure(3, sizes, memory), 3);
+  EXPECT_EQ(BelowFirstFailure(4, sizes, memory), 2);
+  EXPECT_EQ(BelowFirstFailure(100, sizes, memory), 2);
+  EXPECT_EQ(BelowFirstFailure(100, {1}, {std::nullopt}), 1) << "there is none before";
+  EXPECT_EQ(BelowFirstFailure(100, {1}, {1.0}), 100);
+}
+
 TEST(Seed, ProfileOfOtherSizes_IsAnError) {
   ProfileRequest request{.batch_sizes = {1, 2}};
   Profile profile;

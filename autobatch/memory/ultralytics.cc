@@ -1,8 +1,8 @@
 #include "autobatch/memory/ultralytics.h"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -34,13 +34,7 @@ absl::StatusOr<Estimate> Solve(const std::vector<int64_t>& sizes,
   AB_ASSIGN_OR_RETURN(
       estimate.batch,
       PythonRound(std::exp((std::log(room) - estimate.line.intercept) / estimate.line.slope)));
-  const auto failed = std::find(memory.begin(), memory.end(), std::nullopt);
-  if (failed != memory.end()) {
-    const size_t index = failed - memory.begin();
-    if (estimate.batch >= static_cast<double>(sizes[index])) {
-      estimate.batch = static_cast<double>(sizes[index == 0 ? 0 : index - 1]);
-    }
-  }
+  estimate.batch = BelowFirstFailure(estimate.batch, sizes, memory);
   return estimate;
 }
 
@@ -59,11 +53,12 @@ absl::StatusOr<std::string> DeviceLabel(const SeedReadings& readings) {
   return absl::StrCat("CUDA:", list.substr(0, length));
 }
 
-void FallBack(SeedAnswer& answer, const absl::Status& error, int64_t default_batch) {
+SeedAnswer FallBack(SeedAnswer answer, const absl::Status& error, int64_t default_batch) {
   LogTo(answer, LogLevel::kWarning,
         absl::StrCat("WARNING ⚠️ error detected: ", error.message(), ",  using default batch-size ",
                      default_batch, "."));
   answer.batch = default_batch;
+  return answer;
 }
 
 }  // namespace
@@ -76,19 +71,15 @@ SeedAnswer UltralyticsAutoBatch(const UltralyticsOptions& options, const SeedRea
                      PythonRepr(options.fraction * 100), "% CUDA memory utilization."));
   const absl::string_view type = DeviceType(readings.device);
   if (type == "cpu" || type == "mps") {
-    LogTo(answer, LogLevel::kInfo,
-          absl::StrCat(" ⚠️ intended for CUDA devices, using default batch-size ",
-                       options.default_batch));
-    answer.batch = options.default_batch;
-    return answer;
+    return AnswerDefault(std::move(answer), LogLevel::kInfo,
+                         " ⚠️ intended for CUDA devices, using default batch-size ",
+                         options.default_batch);
   }
   if (readings.cudnn_benchmark) {
-    LogTo(
-        answer, LogLevel::kInfo,
-        absl::StrCat(" ⚠️ Requires torch.backends.cudnn.benchmark=False, using default batch-size ",
-                     options.default_batch));
-    answer.batch = options.default_batch;
-    return answer;
+    return AnswerDefault(
+        std::move(answer), LogLevel::kInfo,
+        " ⚠️ Requires torch.backends.cudnn.benchmark=False, using default batch-size ",
+        options.default_batch);
   }
 
   const absl::StatusOr<std::string> device = DeviceLabel(readings);
@@ -99,7 +90,6 @@ SeedAnswer UltralyticsAutoBatch(const UltralyticsOptions& options, const SeedRea
   const double total = Gib(readings.total_bytes);
   const double reserved = Gib(readings.reserved_bytes);
   const double allocated = Gib(readings.allocated_bytes);
-  const double free_gib = total - (reserved + allocated);
   LogTo(answer, LogLevel::kInfo, MemoryLine(*device, readings));
 
   const ProfileRequest request = {.batch_sizes = UltralyticsBatchSizes(total),
@@ -107,17 +97,14 @@ SeedAnswer UltralyticsAutoBatch(const UltralyticsOptions& options, const SeedRea
                                   .image_size = options.image_size,
                                   .max_num_obj = options.max_num_obj,
                                   .autocast = options.autocast};
-  const Profile profiled = profile(request);
-  answer.log.insert(answer.log.end(), profiled.log.begin(), profiled.log.end());
+  const Profile profiled = RunProfiler(profile, request, answer);
   if (absl::Status status = CheckProfile(request, profiled); !status.ok()) {
-    FallBack(answer, status, options.default_batch);
-    return answer;
+    return FallBack(std::move(answer), status, options.default_batch);
   }
   const absl::StatusOr<Estimate> estimate =
-      Solve(request.batch_sizes, profiled.memory, total, free_gib * options.fraction);
+      Solve(request.batch_sizes, profiled.memory, total, FreeGib(readings) * options.fraction);
   if (!estimate.ok()) {
-    FallBack(answer, estimate.status(), options.default_batch);
-    return answer;
+    return FallBack(std::move(answer), estimate.status(), options.default_batch);
   }
 
   int64_t batch = options.default_batch;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -45,11 +46,12 @@ std::string DeviceLabel(absl::string_view device) {
                       type.size() < device.size() ? device.substr(type.size() + 1) : "None");
 }
 
-void FallBack(SeedAnswer& answer, const absl::Status& error, int64_t default_batch) {
+SeedAnswer FallBack(SeedAnswer answer, const absl::Status& error, int64_t default_batch) {
   LogTo(answer, LogLevel::kWarning,
         absl::StrCat("error detected: ", error.message(), ",  using default batch-size ",
                      default_batch, "."));
   answer.batch = default_batch;
+  return answer;
 }
 
 }  // namespace
@@ -62,18 +64,14 @@ SeedAnswer Ultralytics84AutoBatch(const Ultralytics84Options& options, const See
                      PythonRepr(options.fraction * 100), "% GPU memory utilization."));
   const absl::string_view type = DeviceType(readings.device);
   if (type == "cpu" || type == "mps") {
-    LogTo(
-        answer, LogLevel::kWarning,
-        absl::StrCat("intended for GPU devices, using default batch-size ", options.default_batch));
-    answer.batch = options.default_batch;
-    return answer;
+    return AnswerDefault(std::move(answer), LogLevel::kWarning,
+                         "intended for GPU devices, using default batch-size ",
+                         options.default_batch);
   }
   if (type == "cuda" && readings.cudnn_benchmark) {
-    LogTo(answer, LogLevel::kWarning,
-          absl::StrCat("Requires torch.backends.cudnn.benchmark=False, using default batch-size ",
-                       options.default_batch));
-    answer.batch = options.default_batch;
-    return answer;
+    return AnswerDefault(std::move(answer), LogLevel::kWarning,
+                         "Requires torch.backends.cudnn.benchmark=False, using default batch-size ",
+                         options.default_batch);
   }
 
   const std::string device = DeviceLabel(readings.device);
@@ -94,11 +92,9 @@ SeedAnswer Ultralytics84AutoBatch(const Ultralytics84Options& options, const See
   if (options.dataset_size > 0) {
     std::erase_if(request.batch_sizes, [&](int64_t size) { return size > options.dataset_size; });
   }
-  const Profile profiled = profile(request);
-  answer.log.insert(answer.log.end(), profiled.log.begin(), profiled.log.end());
+  const Profile profiled = RunProfiler(profile, request, answer);
   if (absl::Status status = CheckProfile(request, profiled); !status.ok()) {
-    FallBack(answer, status, options.default_batch);
-    return answer;
+    return FallBack(std::move(answer), status, options.default_batch);
   }
   const UsablePoints points = SelectUsable(request.batch_sizes, profiled.memory, total);
   if (points.batch.empty()) {
@@ -111,8 +107,7 @@ SeedAnswer Ultralytics84AutoBatch(const Ultralytics84Options& options, const See
   absl::StatusOr<Estimate> estimate =
       Solve(request, profiled, points, available * options.fraction);
   if (!estimate.ok()) {
-    FallBack(answer, estimate.status(), options.default_batch);
-    return answer;
+    return FallBack(std::move(answer), estimate.status(), options.default_batch);
   }
   if (options.dataset_size > 0) {
     estimate->batch = std::min(estimate->batch, options.dataset_size);

@@ -1,7 +1,7 @@
 #include "autobatch/memory/yolov5.h"
 
-#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -33,13 +33,7 @@ absl::StatusOr<Estimate> Solve(const std::vector<int64_t>& sizes,
   AB_ASSIGN_OR_RETURN(estimate.line, FitLine(x, ran));
   AB_ASSIGN_OR_RETURN(estimate.batch,
                       PythonInt((room - estimate.line.intercept) / estimate.line.slope));
-  const auto failed = std::find(memory.begin(), memory.end(), std::nullopt);
-  if (failed != memory.end()) {
-    const size_t index = failed - memory.begin();
-    if (estimate.batch >= static_cast<double>(sizes[index])) {
-      estimate.batch = static_cast<double>(sizes[index == 0 ? 0 : index - 1]);
-    }
-  }
+  estimate.batch = BelowFirstFailure(estimate.batch, sizes, memory);
   return estimate;
 }
 
@@ -51,33 +45,27 @@ SeedAnswer Yolov5AutoBatch(const Yolov5Options& options, const SeedReadings& rea
   LogTo(answer, LogLevel::kInfo,
         absl::StrCat("Computing optimal batch size for --imgsz ", options.image_size));
   if (DeviceType(readings.device) == "cpu") {
-    LogTo(answer, LogLevel::kInfo,
-          absl::StrCat("CUDA not detected, using default CPU batch-size ", options.default_batch));
-    answer.batch = options.default_batch;
-    return answer;
+    return AnswerDefault(std::move(answer), LogLevel::kInfo,
+                         "CUDA not detected, using default CPU batch-size ", options.default_batch);
   }
   if (readings.cudnn_benchmark) {
-    LogTo(
-        answer, LogLevel::kInfo,
-        absl::StrCat(" ⚠️ Requires torch.backends.cudnn.benchmark=False, using default batch-size ",
-                     options.default_batch));
-    answer.batch = options.default_batch;
-    return answer;
+    return AnswerDefault(
+        std::move(answer), LogLevel::kInfo,
+        " ⚠️ Requires torch.backends.cudnn.benchmark=False, using default batch-size ",
+        options.default_batch);
   }
 
   const std::string device = absl::AsciiStrToUpper(readings.device);
   const double total = Gib(readings.total_bytes);
   const double reserved = Gib(readings.reserved_bytes);
   const double allocated = Gib(readings.allocated_bytes);
-  const double free_gib = total - (reserved + allocated);
   LogTo(answer, LogLevel::kInfo, MemoryLine(device, readings));
 
   const ProfileRequest request = {.batch_sizes = {1, 2, 4, 8, 16},
                                   .repetitions = kRepetitions,
                                   .image_size = options.image_size,
                                   .autocast = options.autocast};
-  const Profile profiled = profile(request);
-  answer.log.insert(answer.log.end(), profiled.log.begin(), profiled.log.end());
+  const Profile profiled = RunProfiler(profile, request, answer);
   if (!profiled.status.ok()) {
     LogTo(answer, LogLevel::kWarning, profiled.status.message());
     answer.batch = absl::AbortedError(absl::StrCat(
@@ -90,7 +78,7 @@ SeedAnswer Yolov5AutoBatch(const Yolov5Options& options, const SeedReadings& rea
   }
 
   absl::StatusOr<Estimate> estimate =
-      Solve(request.batch_sizes, profiled.memory, free_gib * options.fraction);
+      Solve(request.batch_sizes, profiled.memory, FreeGib(readings) * options.fraction);
   if (!estimate.ok()) {
     answer.batch = estimate.status();
     return answer;
