@@ -34,6 +34,10 @@ FAKE int cuMemAllocPitch_v2(uint64_t* address, size_t* pitch, size_t row_bytes, 
   *pitch = (row_bytes + 63) / 64 * 64;
   return Allocate(address, *pitch * rows);
 }
+FAKE int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        void*, void**, void**) {
+  return 0;
+}
 FAKE int cuInit(unsigned) { return 0; }
 FAKE int cuDeviceGet(int* device, int ordinal) {
   *device = ordinal;

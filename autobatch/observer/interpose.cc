@@ -115,6 +115,7 @@ using autobatch::observer::kNotFound;
 using autobatch::observer::kSuccess;
 using autobatch::observer::Real;
 using autobatch::observer::RealDlsym;
+using autobatch::observer::TheLedger;
 
 // Calls the real function of this name with its own parameters.
 #define REAL(name, ...)                                     \
@@ -145,6 +146,12 @@ DECLARE_REAL(cudaFree);
 DECLARE_REAL(cudaFreeAsync);
 DECLARE_REAL(cudaGetDriverEntryPoint);
 DECLARE_REAL(cudaGetDriverEntryPointByVersion);
+DECLARE_REAL(cudaLaunchKernel);
+DECLARE_REAL(__cudaLaunchKernel);
+DECLARE_REAL(cudaLaunchKernelExC);
+DECLARE_REAL(cudaGraphLaunch);
+DECLARE_REAL(cuLaunchKernel);
+DECLARE_REAL(cuLaunchKernelEx);
 }  // namespace
 
 // The driver.
@@ -225,6 +232,45 @@ OBSERVER_EXPORT int cudaFreeAsync(void* address, void* stream) {
   return Freed(KeyOf(address), REAL(cudaFreeAsync, address, stream));
 }
 
+// What starts work: counted only, whether it succeeds or not.
+
+namespace {
+// dim3, which is passed by value.
+struct Extent {
+  unsigned x, y, z;
+};
+}  // namespace
+
+#define LAUNCH(name, ...) (TheLedger().CountLaunch(), REAL(name, __VA_ARGS__)())
+
+OBSERVER_EXPORT int cudaLaunchKernel(const void* function, Extent grid, Extent block,
+                                     void** arguments, size_t shared_bytes, void* stream) {
+  return LAUNCH(cudaLaunchKernel, function, grid, block, arguments, shared_bytes, stream);
+}
+// What nvcc's code calls since CUDA 13.
+OBSERVER_EXPORT int __cudaLaunchKernel(void* kernel, Extent grid, Extent block, void** arguments,
+                                       size_t shared_bytes, void* stream) {
+  return LAUNCH(__cudaLaunchKernel, kernel, grid, block, arguments, shared_bytes, stream);
+}
+OBSERVER_EXPORT int cudaLaunchKernelExC(const void* configuration, const void* function,
+                                        void** arguments) {
+  return LAUNCH(cudaLaunchKernelExC, configuration, function, arguments);
+}
+OBSERVER_EXPORT int cudaGraphLaunch(void* graph, void* stream) {
+  return LAUNCH(cudaGraphLaunch, graph, stream);
+}
+OBSERVER_EXPORT int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y,
+                                   unsigned grid_z, unsigned block_x, unsigned block_y,
+                                   unsigned block_z, unsigned shared_bytes, void* stream,
+                                   void** arguments, void** extra) {
+  return LAUNCH(cuLaunchKernel, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                shared_bytes, stream, arguments, extra);
+}
+OBSERVER_EXPORT int cuLaunchKernelEx(const void* configuration, void* function, void** arguments,
+                                     void** extra) {
+  return LAUNCH(cuLaunchKernelEx, configuration, function, arguments, extra);
+}
+
 // Those who tell where a function is.
 
 OBSERVER_EXPORT int cuGetProcAddress_v2(const char* name, void** function, int version,
@@ -267,6 +313,12 @@ const Wrapper kWrappers[] = {
     WRAPPER(cudaFreeAsync, nullptr),
     WRAPPER(cudaGetDriverEntryPoint, nullptr),
     WRAPPER(cudaGetDriverEntryPointByVersion, nullptr),
+    WRAPPER(cudaLaunchKernel, nullptr),
+    WRAPPER(__cudaLaunchKernel, nullptr),
+    WRAPPER(cudaLaunchKernelExC, nullptr),
+    WRAPPER(cudaGraphLaunch, nullptr),
+    WRAPPER(cuLaunchKernel, "cuLaunchKernel"),
+    WRAPPER(cuLaunchKernelEx, "cuLaunchKernelEx"),
 };
 
 // Ours in place of `found`, which is what `name` really is; `found` where there is none.

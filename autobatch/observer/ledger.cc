@@ -36,7 +36,20 @@ bool Ledger::Reserve(int device, int64_t bytes) {
   int64_t peak = memory.peak_bytes;
   while (held > peak && !memory.peak_bytes.compare_exchange_weak(peak, held)) {
   }
+  if (held > peak) NoteRise(device, held);
   return true;
+}
+
+void Ledger::NoteRise(int device, int64_t held) {
+  ObservedRises& rises = shared_->rises[device];
+  int64_t last = rises.last_peak_bytes;
+  do {
+    if (held <= last + last / 100) return;
+  } while (!rises.last_peak_bytes.compare_exchange_weak(last, held));
+  const int64_t index = rises.count++;
+  if (index >= ObservedRises::kMost) return;
+  rises.rises[index].launches = shared_->launches.load();
+  rises.rises[index].peak_bytes = held;
 }
 
 void Ledger::Refuse(int device, int64_t bytes) {

@@ -1,6 +1,7 @@
 #ifndef AUTOBATCH_OBSERVER_LEDGER_H_
 #define AUTOBATCH_OBSERVER_LEDGER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <unordered_map>
@@ -34,6 +35,11 @@ class Ledger {
   // `key` was freed. Unknown keys (memory from elsewhere) are none of its business.
   void Free(uint64_t key);
 
+  // A kernel begins: the clock by which it is told when memory grew.
+  void CountLaunch() {
+    if (shared_ != nullptr) shared_->launches.fetch_add(1, std::memory_order_relaxed);
+  }
+
   // What the trial's parent wrote; null: this is no trial.
   const ObservedDevices* trial() const { return shared_; }
 
@@ -42,6 +48,8 @@ class Ledger {
     int device;
     int64_t bytes;
   };
+
+  void NoteRise(int device, int64_t held);
 
   ObservedDevices* const shared_;
   std::mutex mutex_;

@@ -78,6 +78,40 @@ TEST(LedgerTest, EachDevice_HasItsOwnSumsAndBudget) {
   EXPECT_EQ(shared.devices[1].held_bytes, 90);
 }
 
+TEST(LedgerTest, Rises_AreNotedByTheWorkThatWasDone) {
+  ObservedDevices shared = {};
+  Ledger ledger(&shared);
+  const auto take = [&](int64_t bytes, uint64_t key) {
+    ASSERT_TRUE(ledger.Reserve(1, bytes));
+    ledger.Keep(1, key, bytes);
+  };
+  take(1000, 1);
+  ledger.CountLaunch();
+  ledger.CountLaunch();
+  take(10, 2);
+  EXPECT_EQ(shared.rises[1].count, 1) << "1 % is not worth a note";
+  take(90, 3);
+  ledger.Free(1);
+  ledger.CountLaunch();
+  take(1000, 4);
+  EXPECT_EQ(shared.launches, 3);
+  ASSERT_EQ(shared.rises[1].count, 2) << "no higher than before";
+  EXPECT_EQ(shared.rises[1].rises[0].launches, 0);
+  EXPECT_EQ(shared.rises[1].rises[0].peak_bytes, 1000);
+  EXPECT_EQ(shared.rises[1].rises[1].launches, 2);
+  EXPECT_EQ(shared.rises[1].rises[1].peak_bytes, 1100);
+  EXPECT_EQ(shared.rises[0].count, 0);
+}
+
+TEST(LedgerTest, MoreRisesThanThereIsRoomFor_AreOnlyCounted) {
+  ObservedDevices shared = {};
+  shared.rises[0].count = ObservedRises::kMost;
+  Ledger ledger(&shared);
+  ASSERT_TRUE(ledger.Reserve(0, 1000));
+  EXPECT_EQ(shared.rises[0].count, ObservedRises::kMost + 1);
+  EXPECT_EQ(shared.rises[1].count, 0);
+}
+
 TEST(LedgerTest, MemoryFromElsewhere_IsNoneOfItsBusiness) {
   ObservedDevices shared = {};
   Ledger ledger(&shared);

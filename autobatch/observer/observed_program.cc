@@ -1,10 +1,10 @@
 // Allocates 300 bytes, then 400 more, frees the first, and asks for 500, by the way that it is
 // told:
 //   observed_program LIBRARY WAY
-// Says the three results. WAY is how it finds the functions, dlsym, procaddress, runtime or
-// entrypoint; or pitch and runtimepitch, for 1, 2 and 3 rows of 100 bytes instead; or, to allocate
-// on the second device but for the first time, switched (it becomes the current one) or created (it
-// is named).
+// Says the three results, after one kernel that does nothing. WAY is how it finds the functions,
+// dlsym, procaddress, runtime or entrypoint; or pitch and runtimepitch, for 1, 2 and 3 rows of 100
+// bytes instead; or, to allocate on the second device but for the first time, switched (it becomes
+// the current one) or created (it is named).
 
 #include <dlfcn.h>
 
@@ -97,6 +97,11 @@ int main(int argc, char** argv) {
   const int two = allocate(&addresses[1], sizes[1]);
   free(addresses[0]);
   const int three = allocate(&addresses[2], sizes[2]);
+  // A kernel, as a framework starts it that looked the function up.
+  const auto launch =
+      Look<int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                   void*, void**, void**)>(library, "cuLaunchKernel");
+  if (launch(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr) != 0) return 6;
   std::printf("%d %d %d\n", one, two, three);
   return 0;
 }

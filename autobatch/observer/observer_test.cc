@@ -53,6 +53,7 @@ TEST_P(ObserverTest, Allocations_AreCountedOnceAndGivenBack) {
   EXPECT_EQ(shared_->devices[0].processes, 1);
   EXPECT_EQ(shared_->devices[0].peak_bytes, 900);
   EXPECT_EQ(shared_->devices[0].held_bytes, 0);
+  EXPECT_EQ(shared_->launches, 1);
   EXPECT_EQ(shared_->devices[0].refusals, 0);
 }
 

@@ -28,9 +28,16 @@ CommandMemory::CommandMemory(const Device& device, const TrialSpec& trial, ReadD
   }
 }
 
-std::optional<double> CommandMemory::Fraction() const {
+std::optional<int64_t> CommandMemory::AllocatorLimit(int64_t context_bytes) const {
+  if (!limit_.has_value()) return std::nullopt;
+  // 0 would be no limit to the observer.
+  return std::max<int64_t>(1, *limit_ - context_bytes);
+}
+
+std::optional<double> CommandMemory::Fraction(int64_t context_bytes) const {
   if (on_cpu_ || !limit_.has_value() || before_.total_bytes.value_or(0) <= 0) return std::nullopt;
-  return std::min(1.0, static_cast<double>(*limit_) / static_cast<double>(*before_.total_bytes));
+  return std::min(1.0, static_cast<double>(*AllocatorLimit(context_bytes)) /
+                           static_cast<double>(*before_.total_bytes));
 }
 
 void CommandMemory::Read(const ProcessTree& tree, absl::Duration since_start) {
@@ -45,7 +52,9 @@ void CommandMemory::Read(const ProcessTree& tree, absl::Duration since_start) {
     watch_.Add(since_start, *held);
     // Only where nothing changed in between: the two are read a moment apart. A process at its end
     // has given back what the driver still counts.
-    if (observed() && observer_->held_bytes == allocated && observer_->ended == 0) {
+    // Nor does the driver know of one that is gone without an end of its own.
+    if (observed() && observer_->held_bytes == allocated && observer_->ended == 0 &&
+        *held > allocated) {
       context_ = std::max(context_.value_or(0), *held - allocated);
     }
   }
@@ -90,10 +99,11 @@ std::optional<int64_t> CommandMemory::host_peak_bytes() const {
   return host_peak_;
 }
 
-std::optional<double> CommonFraction(std::span<const CommandMemory> memories) {
+std::optional<double> CommonFraction(std::span<const CommandMemory> memories,
+                                     std::span<const int64_t> contexts) {
   std::optional<double> largest;
-  for (const CommandMemory& memory : memories) {
-    const std::optional<double> fraction = memory.Fraction();
+  for (size_t i = 0; i < memories.size(); ++i) {
+    const std::optional<double> fraction = memories[i].Fraction(contexts[i]);
     if (!fraction.has_value()) return std::nullopt;
     largest = std::max(largest.value_or(0), *fraction);
   }

@@ -33,8 +33,11 @@ class CommandMemory {
 
   // Bytes that the command may hold; absent: no limit is known.
   const std::optional<int64_t>& limit() const { return limit_; }
+  // What of it is left for allocations where the driver's own memory for the command (its contexts)
+  // takes so much: what an allocator is told, which knows nothing of contexts. 1 where none is.
+  std::optional<int64_t> AllocatorLimit(int64_t context_bytes) const;
   // The same as a share of a GPU; absent for the CPU, and where a number is missing.
-  std::optional<double> Fraction() const;
+  std::optional<double> Fraction(int64_t context_bytes) const;
 
   // From now on what the observer in the command's processes counts of this device is believed,
   // once it counts: no peak of its allocations is missed between two readings. What the driver
@@ -48,6 +51,12 @@ class CommandMemory {
   int64_t refused_bytes() const { return observed() ? observer_->refused_bytes.load() : 0; }
   // What is on top of the observed allocations; absent: the command was gone before it was read.
   const std::optional<int64_t>& context_bytes() const { return context_; }
+
+  // It ran without the device: the observer was there and counted nothing, and the driver, which
+  // was asked, knew of nothing either.
+  bool untouched() const {
+    return observer_ != nullptr && !observed() && watch_.readings() > 0 && watch_.peak_bytes() == 0;
+  }
 
   // Reads the memory of these processes, which are all of the command's.
   void Read(const ProcessTree& tree, absl::Duration since_start);
@@ -90,7 +99,9 @@ class CommandMemory {
 // The share of PyTorch's limit for a command on all of these devices; absent where one has none.
 // PyTorch knows one for all devices of a process: it is the largest, in no device's way. What is
 // above a smaller budget the observer refuses.
-std::optional<double> CommonFraction(std::span<const CommandMemory> memories);
+// `contexts` has the driver's own memory on each.
+std::optional<double> CommonFraction(std::span<const CommandMemory> memories,
+                                     std::span<const int64_t> contexts);
 
 // The device that a command without a result has failed on, as far as memory tells: where something
 // was refused, else the fullest.

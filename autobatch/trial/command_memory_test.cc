@@ -26,7 +26,7 @@ MemoryInfo Use(int64_t free_mib, std::vector<ProcessUse> processes = {}) {
 TEST(CommandMemoryTest, CpuLimit_IsTheTrialsAndPassedByWhatIsSeen) {
   CommandMemory memory({.kind = DeviceKind::kCpu}, {.limit_bytes = 100}, {});
   EXPECT_EQ(memory.limit(), 100);
-  EXPECT_EQ(memory.Fraction(), std::nullopt);
+  EXPECT_EQ(memory.Fraction(0), std::nullopt);
   EXPECT_FALSE(memory.Exceeds(0));
   memory.AddProcess(101);
   EXPECT_TRUE(memory.Exceeds(0));
@@ -38,10 +38,12 @@ TEST(CommandMemoryTest, CpuLimit_IsTheTrialsAndPassedByWhatIsSeen) {
 TEST(CommandMemoryTest, GpuLimit_IsWhatIsFreeLessWhatIsHeldBack) {
   CommandMemory memory(Gpu(), {.reserve_bytes = 100 * kMiB}, [] { return Use(600); });
   EXPECT_EQ(memory.limit(), 500 * kMiB);
-  EXPECT_DOUBLE_EQ(*memory.Fraction(), 0.5);
+  EXPECT_DOUBLE_EQ(*memory.Fraction(0), 0.5);
   CommandMemory limited(Gpu(), {.limit_bytes = 250 * kMiB, .reserve_bytes = 100 * kMiB},
                         [] { return Use(600); });
-  EXPECT_DOUBLE_EQ(*limited.Fraction(), 0.25);
+  EXPECT_DOUBLE_EQ(*limited.Fraction(0), 0.25);
+  EXPECT_DOUBLE_EQ(*limited.Fraction(50 * kMiB), 0.2) << "the context is not the allocator's";
+  EXPECT_EQ(limited.AllocatorLimit(300 * kMiB), 1);
   CommandMemory full(Gpu(), {.reserve_bytes = 100 * kMiB}, [] { return Use(50); });
   EXPECT_EQ(full.limit(), 0);
 }
@@ -89,11 +91,39 @@ TEST(CommandMemoryTest, ObservedAllocations_AreThePeakAndTheContextComesOnTop) {
   EXPECT_EQ(memory.peak_bytes(), 550 * kMiB);
   EXPECT_EQ(memory.refusals(), 2);
   EXPECT_EQ(memory.refused_bytes(), 9);
+  EXPECT_FALSE(memory.untouched());
+  // One that is killed leaves its count, and the driver knows of nothing any more.
+  used = 100;
+  memory.Read(ReadProcessTree(getppid()), absl::Seconds(3));
+  EXPECT_EQ(memory.context_bytes(), 200 * kMiB);
   // A process that ends has given back what the driver still counts.
   observed.held_bytes = 0;
   observed.ended = 1;
   memory.Read(ReadProcessTree(getppid()), absl::Seconds(3));
   EXPECT_EQ(memory.peak_bytes(), 550 * kMiB);
+}
+
+TEST(CommandMemoryTest, ContextThatWasNeverSeen_IsNotTakenForNone) {
+  CommandMemory memory(Gpu(), {}, [] { return Use(1000, {{.pid = getpid(), .bytes = 0}}); });
+  ObservedMemory observed = {};
+  memory.Believe(observed);
+  observed.processes = 1;
+  observed.held_bytes = observed.peak_bytes = 300 * kMiB;
+  memory.Read(ReadProcessTree(getppid()), absl::Seconds(1));
+  EXPECT_EQ(memory.context_bytes(), std::nullopt);
+}
+
+TEST(CommandMemoryTest, DeviceThatNobodyUsed_IsToldFromOneThatNobodySaw) {
+  ObservedMemory observed = {};
+  CommandMemory memory(Gpu(), {}, [] { return Use(1000); });
+  memory.Believe(observed);
+  EXPECT_FALSE(memory.untouched()) << "it was not looked at yet";
+  memory.Read(ReadProcessTree(getppid()), absl::Seconds(1));
+  EXPECT_TRUE(memory.untouched());
+  CommandMemory unread(Gpu(), {}, {});
+  unread.Believe(observed);
+  unread.Read(ReadProcessTree(getppid()), absl::Seconds(1));
+  EXPECT_FALSE(unread.untouched());
 }
 
 TEST(CommandMemoryTest, DeviceThatCannotBeRead_HasNoNumbersAndSaysWhy) {

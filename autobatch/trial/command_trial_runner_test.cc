@@ -326,6 +326,33 @@ TEST_F(CommandTrialRunnerTest, Observer_IsPreloadedFirstWithTheBudgetAndBelieved
             absl::StrCat("/nonexistent/libobserver.so /nonexistent/other.so ", 500 * kMiB));
 }
 
+TEST_F(CommandTrialRunnerTest, ContextOnceSeen_IsNotTheAllocatorsToTake) {
+  CommandTrialOptions options = OnGpu(Options({"python3", "-c", Observed("9 << 20", "0", R"(
+import time
+while not os.path.exists('read'):
+    time.sleep(0.001)
+open('share', 'w').write(os.environ['PYTORCH_CUDA_ALLOC_CONF'])
+)"),
+                                               "{batch}"}));
+  options.observer = "/nonexistent/libobserver.so";
+  options.environment = {{"LD_PRELOAD", "other.so"}};
+  options.read_device_memory = [this](const Device&) {
+    const bool counts = std::filesystem::exists(folder_ + "/seen");
+    if (counts) std::ofstream(folder_ + "/read") << "once";
+    return MemoryInfo{.free_bytes = (counts ? 450 : 600) * kMiB};
+  };
+  const auto runner = NewCommandTrialRunner(options);
+  for (const int64_t allocators_mib : {500, 350}) {
+    for (const char* name : {"/seen", "/read"}) std::filesystem::remove(folder_ + name);
+    const Observation seen = Run(*runner, {.batch = 4, .reserve_bytes = 100 * kMiB});
+    ASSERT_TRUE(seen.ok()) << seen.failure->message;
+    EXPECT_EQ(seen.context_bytes, 150 * kMiB);
+    EXPECT_EQ(seen.budget_bytes, 500 * kMiB) << "of both together";
+    EXPECT_THAT(Text("seen"), HasSubstr(absl::StrCat(" ", allocators_mib * kMiB)));
+    EXPECT_EQ(Text("share"), absl::StrCat("per_process_memory_fraction:0.", allocators_mib, "000"));
+  }
+}
+
 TEST_F(CommandTrialRunnerTest, FailureAfterARefusal_IsOutOfMemoryWhateverItsWords) {
   CommandTrialOptions options = OnGpu(Options(
       {"python3", "-c", Observed("300 << 20", "1", "raise RuntimeError('no plan')\n"), "{batch}"}));

@@ -35,6 +35,13 @@ constexpr int kReadingShare = 20;
 // What a command that keeps to a budget by itself may hold besides: an interpreter and a framework,
 // which do not count to its training step.
 constexpr int64_t kOwnCountAllowance = kGiB;
+// A rise of the peak above it in the last step is no rounding of the allocator's.
+constexpr double kStillGrew = 1.01;
+constexpr double kUsualBeforeLastStep = 0.875;
+constexpr char kUnsettledWarning[] =
+    "memory still grew in the last step: if inputs differ in length or size, let the largest come "
+    "first in a trial (AUTOBATCH_REPORT_FD is set there), or pad to it; else the answer holds only "
+    "for what the trial saw";
 // Of its budget: an error that names no memory is one of memory above it.
 constexpr double kNearlyFull = 0.95;
 
@@ -53,6 +60,18 @@ TrialSpec Strictest(std::span<const TrialSpec> specs) {
     }
   }
   return strictest;
+}
+
+// Which share of the work is over when the last step begins.
+double BeforeLastStep(const TrialSpec& spec, std::span<const std::string> command) {
+  // One that does not take the number of steps may do more of them.
+  if (spec.steps < 2 || !UsesPlaceholder(command, "steps")) return kUsualBeforeLastStep;
+  return 1 - 1 / static_cast<double>(spec.steps);
+}
+
+bool AllUntouched(std::span<const CommandMemory> memories) {
+  return std::all_of(memories.begin(), memories.end(),
+                     [](const CommandMemory& memory) { return memory.untouched(); });
 }
 
 }  // namespace
@@ -77,7 +96,8 @@ struct CommandTrials::Trial {
 CommandTrials::CommandTrials(CommandTrialOptions options)
     : options_(std::move(options)),
       on_cpu_(options_.devices.front().kind == DeviceKind::kCpu),
-      left_files_(options_.working_directory.empty() ? "." : options_.working_directory) {}
+      left_files_(options_.working_directory.empty() ? "." : options_.working_directory),
+      contexts_(options_.devices.size(), 0) {}
 
 absl::StatusOr<NodeObservation> CommandTrials::Run(std::span<const TrialSpec> specs,
                                                    SteadyTime deadline,
@@ -129,7 +149,8 @@ absl::StatusOr<NodeObservation> CommandTrials::RunOnce(std::span<const TrialSpec
     uuids.push_back(named ? device.uuid : "");
   }
   absl::StatusOr<CommandEnvironment> environment = MakeCommandEnvironment(
-      options_.devices, output.path(), fraction_refused_ ? std::nullopt : CommonFraction(memories));
+      options_.devices, output.path(),
+      fraction_refused_ ? std::nullopt : CommonFraction(memories, contexts_));
   if (!environment.ok()) {
     Failure failure =
         FailureOf(FailureKind::kCannotStart, std::string(environment.status().message()));
@@ -162,7 +183,7 @@ absl::Status CommandTrials::Preload(Trial& trial, CommandEnvironment& environmen
   }
   std::vector<ObservedBudget> budgets;
   for (size_t i = 0; i < trial.memories.size(); ++i) {
-    budgets.push_back({options_.devices[i].uuid, trial.memories[i].limit()});
+    budgets.push_back({options_.devices[i].uuid, trial.memories[i].AllocatorLimit(contexts_[i])});
   }
   AB_ASSIGN_OR_RETURN(trial.observer, ObserverFile::Create(budgets));
   environment.variables.emplace_back(kObserverFileVariable, trial.observer->path());
@@ -311,8 +332,9 @@ NodeObservation CommandTrials::Finish(Trial& trial, const std::vector<std::strin
   evidence.steps_asked = trial.specs.front().steps;
   evidence.cut_short = trial.transcript.cut_short();
   evidence.oom_kills = ReadHostMemory().oom_kills.value_or(0) - host_before.oom_kills.value_or(0);
-  for (const CommandMemory& memory : trial.memories) {
-    evidence.nearly_full |= memory.Fullness() > kNearlyFull;
+  for (size_t i = 0; i < trial.memories.size(); ++i) {
+    evidence.nearly_full |= trial.memories[i].Fullness() > kNearlyFull;
+    contexts_[i] = std::max(contexts_[i], trial.memories[i].context_bytes().value_or(0));
   }
   NodeObservation seen = Observe(trial);
   AddCommonWarnings(trial, warnings, seen.devices.front());
@@ -345,7 +367,8 @@ NodeObservation CommandTrials::Observe(const Trial& trial) const {
                             .peak_bytes = suspect.peak_bytes(),
                             .budget_bytes = suspect.limit(),
                             .refusals = suspect.refusals(),
-                            .refused_bytes = suspect.refused_bytes()},
+                            .refused_bytes = suspect.refused_bytes(),
+                            .untouched = AllUntouched(trial.memories)},
                            options_.workload.command);
   }
   // Of several devices nobody knows on which one such a step was.
@@ -356,13 +379,25 @@ NodeObservation CommandTrials::Observe(const Trial& trial) const {
     seen.devices.push_back(said.done() && said.result(i).has_value()
                                ? SelfMeasured(trial.specs[i], *said.result(i), memory)
                                : Watched(memory, steps, said.hello(), failure));
+    if (seen.devices.back().method == kObserverMethod) {
+      seen.devices.back().unsettled = seen.devices.back().ok() && StillGrew(trial, i);
+    }
     for (const std::string& warning : memory.warnings()) {
       seen.devices.back().warnings.push_back(warning);
     }
+    if (seen.devices.back().unsettled) seen.devices.back().warnings.emplace_back(kUnsettledWarning);
   }
   if (!alone) CheckDevices(options_.devices, said.spoke(), seen);
   SpreadFailure(options_.devices, trial.evidence.stderr_tail, seen);
   return seen;
+}
+
+bool CommandTrials::StillGrew(const Trial& trial, size_t device) const {
+  const std::optional<int64_t> before = trial.observer->PeakAt(
+      device, BeforeLastStep(trial.specs[device], options_.workload.command));
+  if (!before.has_value()) return trial.memories[device].StillGrew();
+  return static_cast<double>(trial.observer->device(device).peak_bytes) >
+         kStillGrew * static_cast<double>(*before);
 }
 
 void CommandTrials::AddCommonWarnings(const Trial& trial, const std::vector<std::string>& warnings,

@@ -51,6 +51,8 @@ class CommandTrials {
   bool WaitForExit(ChildProcess& child);
   // What each device has seen, and whether all of them together ran.
   NodeObservation Observe(const Trial& trial) const;
+  // The observed peak rose in the last step.
+  bool StillGrew(const Trial& trial, size_t device) const;
   void AddCommonWarnings(const Trial& trial, const std::vector<std::string>& warnings,
                          Observation& seen) const;
 
@@ -58,6 +60,8 @@ class CommandTrials {
   const bool on_cpu_;
   CancelSignal cancel_;
   LeftFiles left_files_;
+  // What the driver has held of each device for the command besides its allocations, at most.
+  std::vector<int64_t> contexts_;
   // Absent: not known yet.
   std::optional<bool> speaks_;
   // This PyTorch is older than the setting.

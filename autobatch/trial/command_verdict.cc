@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "autobatch/base/units.h"
 #include "autobatch/types/command_template.h"
 
@@ -31,6 +34,14 @@ Failure Ended(const CommandEvidence& evidence, std::span<const std::string> comm
         "autobatch.step() in its loop; or allow a trial more time (--trial-timeout).";
   }
   return failure;
+}
+
+// Why a simulated device was not there, if that is what `log` says: ": simcuda: …".
+std::string SimulatorsWords(absl::string_view log) {
+  for (const absl::string_view line : absl::StrSplit(log, '\n')) {
+    if (absl::StartsWith(line, "simcuda: ")) return absl::StrCat(": ", line);
+  }
+  return "";
 }
 
 }  // namespace
@@ -71,6 +82,14 @@ std::optional<Failure> JudgeCommand(const CommandEvidence& evidence,
         "batch",
         "Write {batch} where the batch size belongs in the command, or use autobatch.trial() in "
         "the script.");
+  }
+  if (evidence.untouched) {
+    return FailureOf(
+        FailureKind::kModelError,
+        absl::StrCat("it ended well and never used the GPU", SimulatorsWords(trial.stderr_tail)),
+        "See that its framework was built with CUDA (python -c 'import torch; "
+        "print(torch.version.cuda)') and that the script moves its model to the device; of a "
+        "static program, or one with another user's rights (setuid, sudo), nothing is seen.");
   }
   return std::nullopt;
 }

@@ -21,6 +21,8 @@ struct CommandEvidence {
   // Allocations that the observer saw refused, and the size of the last one.
   int64_t refusals = 0;
   int64_t refused_bytes = 0;
+  // Nothing of a GPU was used, as far as observer and driver saw.
+  bool untouched = false;
 };
 
 // It exited with code 0, by itself.

@@ -46,6 +46,17 @@ TEST(CommandVerdictTest, RefusedAllocation_DecidesOverUnknownWords) {
   EXPECT_EQ(JudgeCommand(evidence, kCommand), std::nullopt);
 }
 
+TEST(CommandVerdictTest, GoodEndWithoutTheGpu_IsNoAnswer) {
+  CommandEvidence evidence = Exited(0, "warning\nsimcuda: the CUDA runtime is 11.8; no\nbye\n");
+  evidence.untouched = true;
+  const auto failure = JudgeCommand(evidence, kCommand);
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_EQ(failure->kind, FailureKind::kModelError);
+  EXPECT_EQ(failure->message,
+            "it ended well and never used the GPU: simcuda: the CUDA runtime is 11.8; no");
+  EXPECT_THAT(failure->advice, HasSubstr("torch.version.cuda"));
+}
+
 TEST(CommandVerdictTest, UnknownWordsWithLittleLeft_AreSuspected) {
   CommandEvidence evidence = Exited(1, "RuntimeError: CUDNN_STATUS_INTERNAL_ERROR");
   EXPECT_EQ(JudgeCommand(evidence, kCommand)->kind, FailureKind::kModelError);

@@ -19,6 +19,7 @@ class MemoryWatch {
   // A peak that is known, but not when it was.
   void AddPeak(int64_t bytes) { peak_ = std::max(peak_, bytes); }
 
+  int64_t readings() const { return readings_; }
   // 0 before the first reading.
   int64_t peak_bytes() const { return peak_; }
 

@@ -18,6 +18,8 @@ namespace autobatch {
 namespace {
 
 constexpr char kName[] = "/observed";
+// With fewer a rise cannot be placed in the run.
+constexpr int64_t kLeastLaunches = 100;
 
 // "GPU-00112233-4455-…" as the driver gives it, in bytes; left alone where it is no UUID.
 void ReadUuid(const std::string& text, unsigned char (&uuid)[16]) {
@@ -63,6 +65,19 @@ absl::StatusOr<std::unique_ptr<ObserverFile>> ObserverFile::Create(
 }
 
 ObserverFile::~ObserverFile() { munmap(shared_, sizeof(ObservedDevices)); }
+
+std::optional<int64_t> ObserverFile::PeakAt(size_t index, double share_of_work) const {
+  const int64_t all = shared_->launches;
+  if (all < kLeastLaunches) return std::nullopt;
+  const ObservedRises& rises = shared_->rises[index];
+  int64_t peak = 0;
+  for (int64_t i = 0; i < std::min(rises.count.load(), ObservedRises::kMost); ++i) {
+    const ObservedRises::Rise& rise = rises.rises[i];
+    if (static_cast<double>(rise.launches) >= share_of_work * static_cast<double>(all)) continue;
+    peak = std::max(peak, rise.peak_bytes.load());
+  }
+  return peak;
+}
 
 std::string ObserverFile::path() const { return folder_.path() + kName; }
 

@@ -1,12 +1,18 @@
 #include "autobatch/trial/observer_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "autobatch/types/observed_memory.h"
 
 namespace autobatch {
 namespace {
@@ -33,6 +39,33 @@ TEST(ObserverFileTest, WhatIsWrittenToTheFile_IsRead) {
   EXPECT_EQ((*file)->device(0).processes, 1);
   EXPECT_EQ((*file)->device(0).peak_bytes, 7);
   EXPECT_EQ((*file)->device(1).held_bytes, 5);
+}
+
+TEST(ObserverFileTest, Peak_IsKnownAtEachShareOfTheWork) {
+  const auto file = ObserverFile::Create(std::vector<ObservedBudget>(2));
+  ASSERT_TRUE(file.ok()) << file.status();
+  const int descriptor = open((*file)->path().c_str(), O_RDWR);
+  ASSERT_GE(descriptor, 0);
+  void* memory =
+      mmap(nullptr, sizeof(ObservedDevices), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  close(descriptor);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* shared = static_cast<ObservedDevices*>(memory);
+  shared->launches = 99;
+  EXPECT_EQ((*file)->PeakAt(1, 0.5), std::nullopt) << "too few to tell";
+  shared->launches = 1000;
+  const std::pair<int64_t, int64_t> rises[] = {{0, 10}, {500, 20}, {900, 30}};
+  for (const auto& [launches, peak] : rises) {
+    ObservedRises::Rise& rise = shared->rises[1].rises[shared->rises[1].count++];
+    rise.launches = launches;
+    rise.peak_bytes = peak;
+  }
+  EXPECT_EQ((*file)->PeakAt(1, 0.25), 10);
+  EXPECT_EQ((*file)->PeakAt(1, 0.875), 20);
+  EXPECT_EQ((*file)->PeakAt(1, 0.9), 20) << "a step's memory comes before its first kernel";
+  EXPECT_EQ((*file)->PeakAt(1, 1), 30);
+  EXPECT_EQ((*file)->PeakAt(0, 1), 0);
+  munmap(memory, sizeof(ObservedDevices));
 }
 
 TEST(ObserverFileTest, Uuids_AreBytesAsTheDriverGivesThem) {

@@ -31,6 +31,21 @@ static_assert(std::atomic<int64_t>::is_always_lock_free, "processes share it");
 // More than any node has.
 inline constexpr int64_t kMostObservedDevices = 64;
 
+// When a device's peak rose: by how many kernels all processes had launched, a clock that goes with
+// the program's work and not with its waiting. Each is at least 1 % above the one before, so that
+// this many lead from the allocator's least segment to more than any device has.
+struct ObservedRises {
+  static constexpr int64_t kMost = 1280;
+  struct Rise {
+    std::atomic<int64_t> launches;
+    std::atomic<int64_t> peak_bytes;
+  };
+  // May be above kMost.
+  std::atomic<int64_t> count;
+  std::atomic<int64_t> last_peak_bytes;
+  Rise rises[kMost];
+};
+
 // The devices of one trial, in the order in which the command sees them: a file of just this,
 // mapped by all of its processes. Layout is the interface of two programs of one build.
 struct ObservedDevices {
@@ -39,6 +54,9 @@ struct ObservedDevices {
   int64_t count;
   // As the driver gives them; zeros: unknown, and the number that CUDA gives the device counts.
   unsigned char uuids[kMostObservedDevices][16];
+  // Kernels that all processes have launched, on whatever device.
+  std::atomic<int64_t> launches;
+  ObservedRises rises[kMostObservedDevices];
 };
 
 }  // namespace autobatch

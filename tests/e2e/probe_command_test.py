@@ -49,6 +49,21 @@ for _ in range(10 ** 7):
     pass
 """
 
+# The same with a longer sample in each step, as of a data set that is sorted by length.
+LONGER_AND_LONGER = """
+import ctypes, sys
+cuda, address = ctypes.CDLL(None), ctypes.c_void_p()
+class Extent(ctypes.Structure):
+    _fields_ = [("x", ctypes.c_uint), ("y", ctypes.c_uint), ("z", ctypes.c_uint)]
+cuda.cudaLaunchKernel.argtypes = [ctypes.c_void_p, Extent, Extent, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+for step in range(int(sys.argv[2])):
+    cuda.cudaFree(address)
+    if cuda.cudaMalloc(ctypes.byref(address), ctypes.c_size_t((int(sys.argv[1]) + step) << 26)):
+        sys.exit("cudaMalloc failed")
+    for _ in range(50):
+        cuda.cudaLaunchKernel(None, Extent(1, 1, 1), Extent(1, 1, 1), None, 0, None)
+"""
+
 
 class ProbeCommandTest(unittest.TestCase):
     def setUp(self):
@@ -127,6 +142,31 @@ class ProbeCommandTest(unittest.TestCase):
                          (512 << 20) + (device["confirmed_batch"] << 24) + confirming["context_bytes"])
         self.assertGreater(confirming["context_bytes"], 100 << 20)
         self.assertLessEqual(device["peak_bytes"], device["budget_bytes"])
+
+    def on_gpu(self, *command, devices="rtx3090", **options):
+        run = probe("--device", f"sim:{devices}", "--no-cache", "--max-batch", "4", "--json", "-", "--", *command,
+                    cwd=self.folder, **options)
+        [device] = json.loads(run.stdout)["devices"]
+        return run, device
+
+    def test_program_whose_inputs_grow_gets_more_steps_and_is_called_unsettled(self):
+        run, device = self.on_gpu(sys.executable, self.script(LONGER_AND_LONGER), "{batch}", "{steps}")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertGreater(device["observations"][-1]["trial"]["steps"], 8)
+        self.assertTrue(device["observations"][-1]["unsettled"])
+        self.assertIn("still grew", " ".join(device["warnings"]))
+        run, device = self.on_gpu(sys.executable, self.script(CUDA), "{batch}")
+        self.assertNotIn("still grew", " ".join(device["warnings"]))
+
+    def test_program_that_leaves_the_gpu_alone_gets_no_answer(self):
+        for command in [[sys.executable, self.script(STRANGER), "{batch}", "{steps}"],
+                        # Static or setuid, it refuses the preload; here it leaves it out itself.
+                        ["env", "-u", "LD_PRELOAD", "sleep", "0.{batch}"]]:
+            run, device = self.on_gpu(*command)
+            self.assertEqual(run.returncode, 5, run.stderr)
+            self.assertEqual(device["failure"]["kind"], "model_error")
+            self.assertIn("never used the GPU", device["failure"]["message"])
+            self.assertIn("torch.version.cuda", device["failure"]["advice"])
 
     def test_program_that_ignores_its_batch_is_doubted(self):
         run, report = self.run_probe("--max-batch", "64", "--", sys.executable, "-c", "b = b'x' * 10000000",
