@@ -7,6 +7,7 @@
 
 #include "autobatch/base/files.h"
 #include "autobatch/base/units.h"
+#include "autobatch/probe/fake_card.h"
 #include "autobatch/trial/scripted_trial_runner.h"
 
 namespace autobatch {
@@ -14,48 +15,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A card with so many bytes free on which a sample takes 100 MiB above 1 GiB.
-Observation RunOn(int64_t free, const TrialSpec& trial) {
-  constexpr int64_t kFloor = kGiB;
-  constexpr int64_t kSample = 100 * kMiB;
-  Observation seen;
-  seen.trial = trial;
-  seen.total_bytes = free;
-  seen.free_before_bytes = free;
-  seen.free_after_bytes = free - kFloor - kSample * trial.batch;
-  seen.budget_bytes = std::min(free - trial.reserve_bytes, trial.limit_bytes.value_or(free));
-  seen.batch_seen = trial.batch;
-  const int64_t need = kFloor + kSample * trial.batch;
-  if (need > *seen.budget_bytes) {
-    seen.failure = Failure{.kind = FailureKind::kOutOfMemory, .requested_bytes = kSample};
-    return seen;
-  }
-  seen.first_step = seen.steady = MemoryPeak{need, need, need};
-  for (int64_t step = 1; step <= trial.steps; ++step) {
-    seen.steps.push_back({.step = step, .step_ms = 10, .peak = {need, need, need}, .loss = 1.0});
-  }
-  seen.step_ms = 10;
-  seen.parameters = 1000;
-  return seen;
-}
-
-Device Card(const std::string& uuid, int64_t total) {
-  return {.uuid = uuid,
-          .kind = DeviceKind::kCuda,
-          .name = "card",
-          .address = "cuda:" + uuid,
-          .memory = {.total_bytes = total, .free_bytes = total}};
-}
-
-// The largest batch that fits on RunOn's card under its default margins.
+// The largest batch that fits beside this reserve.
 int64_t TrueMaximum(int64_t total, int64_t reserve) {
-  return (total - reserve - kGiB) / (100 * kMiB);
-}
-
-int64_t Reserve(const DeviceResult& result) {
-  int64_t sum = 0;
-  for (const Margin& margin : result.margins) sum += margin.bytes;
-  return sum;
+  const FakeWork work;
+  return (total - reserve - work.floor) / work.sample;
 }
 
 class NodeProbeTest : public testing::Test {
@@ -64,9 +27,7 @@ class NodeProbeTest : public testing::Test {
   std::map<std::string, std::vector<TrialSpec>> trials_;
   Mutex mutex_;
   std::function<absl::StatusOr<Observation>(const Device&, const TrialSpec&)> run_ =
-      [](const Device& device, const TrialSpec& trial) {
-        return RunOn(*device.memory.total_bytes, trial);
-      };
+      [](const Device& device, const TrialSpec& trial) { return RunOnCard(device, trial); };
 
   NodeProbeParts Parts() {
     NodeProbeParts parts;
@@ -84,7 +45,7 @@ class NodeProbeTest : public testing::Test {
 };
 
 TEST_F(NodeProbeTest, UnlikeCards_EachGetItsOwnConfirmedBatch) {
-  const std::vector<Device> cards = {Card("a", 24 * kGiB), Card("b", 10 * kGiB)};
+  const std::vector<Device> cards = {FakeCard("a", 24 * kGiB), FakeCard("b", 10 * kGiB)};
   const std::vector<DeviceResult> results = NodeProbe({}, cards, Parts()).Run();
   ASSERT_EQ(results.size(), 2);
   for (const DeviceResult& result : results) {
@@ -99,8 +60,8 @@ TEST_F(NodeProbeTest, UnlikeCards_EachGetItsOwnConfirmedBatch) {
 }
 
 TEST_F(NodeProbeTest, IdenticalCards_ShareTheSearchButEachRunsTheAnswer) {
-  const std::vector<Device> cards = {Card("a", 24 * kGiB), Card("b", 24 * kGiB),
-                                     Card("c", 24 * kGiB)};
+  const std::vector<Device> cards = {FakeCard("a", 24 * kGiB), FakeCard("b", 24 * kGiB),
+                                     FakeCard("c", 24 * kGiB)};
   const std::vector<DeviceResult> results = NodeProbe({}, cards, Parts()).Run();
   for (const DeviceResult& result : results) {
     EXPECT_EQ(result.confirmed_batch, results[0].confirmed_batch);
@@ -115,7 +76,7 @@ TEST_F(NodeProbeTest, IdenticalCards_ShareTheSearchButEachRunsTheAnswer) {
 }
 
 TEST_F(NodeProbeTest, CardInUse_SearchesForItself) {
-  std::vector<Device> cards = {Card("a", 24 * kGiB), Card("b", 24 * kGiB)};
+  std::vector<Device> cards = {FakeCard("a", 24 * kGiB), FakeCard("b", 24 * kGiB)};
   cards[1].memory.others.push_back({.pid = 7, .bytes = kGiB});
   EXPECT_EQ(SearchLeaders(cards), (std::vector<size_t>{0, 1}));
   cards[1].memory.others.clear();
@@ -131,10 +92,10 @@ TEST_F(NodeProbeTest, OneCardFails_TheOtherKeepsItsResult) {
       seen.failure = Failure{.kind = FailureKind::kIllegalAccess, .message = "lost"};
       return seen;
     }
-    return RunOn(*device.memory.total_bytes, trial);
+    return RunOnCard(device, trial);
   };
   const std::vector<DeviceResult> results =
-      NodeProbe({}, {Card("a", 24 * kGiB), Card("b", 10 * kGiB)}, Parts()).Run();
+      NodeProbe({}, {FakeCard("a", 24 * kGiB), FakeCard("b", 10 * kGiB)}, Parts()).Run();
   EXPECT_EQ(results[0].status, ResultStatus::kConfirmed);
   EXPECT_EQ(results[1].status, ResultStatus::kFailed);
   EXPECT_EQ(results[1].failure->kind, FailureKind::kIllegalAccess);
@@ -144,7 +105,7 @@ TEST_F(NodeProbeTest, RunnerBreaks_ThatDeviceFailsInWords) {
   run_ = [](const Device&, const TrialSpec&) -> absl::StatusOr<Observation> {
     return absl::ResourceExhaustedError("no descriptors left");
   };
-  const std::vector<DeviceResult> results = NodeProbe({}, {Card("a", kGiB)}, Parts()).Run();
+  const std::vector<DeviceResult> results = NodeProbe({}, {FakeCard("a", kGiB)}, Parts()).Run();
   ASSERT_TRUE(results[0].failure.has_value());
   EXPECT_THAT(results[0].failure->message, HasSubstr("no descriptors left"));
 }
@@ -153,9 +114,9 @@ TEST_F(NodeProbeTest, Cancel_EndsEveryDeviceWithTheReason) {
   NodeProbe* running = nullptr;
   run_ = [&running](const Device& device, const TrialSpec& trial) {
     if (trial.batch > 1) running->Cancel({.kind = FailureKind::kCancelled, .signal = 2});
-    return RunOn(*device.memory.total_bytes, trial);
+    return RunOnCard(device, trial);
   };
-  NodeProbe probe({}, {Card("a", 24 * kGiB), Card("b", 10 * kGiB)}, Parts());
+  NodeProbe probe({}, {FakeCard("a", 24 * kGiB), FakeCard("b", 10 * kGiB)}, Parts());
   running = &probe;
   int told = 0;
   for (const DeviceResult& result : probe.Run()) {
@@ -188,7 +149,7 @@ class CountedRunner final : public TrialRunner {
   }
   absl::StatusOr<Observation> Run(const TrialSpec& trial, SteadyTime,
                                   const ProgressFunction&) override {
-    return RunOn(*device_.memory.total_bytes, trial);
+    return RunOnCard(device_, trial);
   }
   void Cancel() override {}
 
@@ -206,7 +167,8 @@ TEST_F(NodeProbeTest, Parallel_LimitsTheDevicesAtWork) {
   ProbeSpec spec;
   spec.parallel = 1;
   const std::vector<DeviceResult> results =
-      NodeProbe(spec, {Card("a", 24 * kGiB), Card("b", 10 * kGiB), Card("c", 12 * kGiB)},
+      NodeProbe(spec,
+                {FakeCard("a", 24 * kGiB), FakeCard("b", 10 * kGiB), FakeCard("c", 12 * kGiB)},
                 std::move(parts))
           .Run();
   EXPECT_EQ(results.size(), 3);
@@ -225,7 +187,7 @@ class NodeProbeCacheTest : public NodeProbeTest {
     trials_.clear();
     NodeProbeParts parts = Parts();
     parts.cache = &cache_;
-    return NodeProbe({}, {Card("a", total)}, std::move(parts)).Run()[0];
+    return NodeProbe({}, {FakeCard("a", total)}, std::move(parts)).Run()[0];
   }
 
   ResultCache cache_;
@@ -243,7 +205,9 @@ TEST_F(NodeProbeCacheTest, SecondProbe_VerifiesTheOldAnswerWithOneTrial) {
 
 TEST_F(NodeProbeCacheTest, AnswerThatNoLongerFits_IsSearchedForAgain) {
   const DeviceResult first = Probe(24 * kGiB);
-  run_ = [](const Device&, const TrialSpec& trial) { return RunOn(12 * kGiB, trial); };
+  run_ = [](const Device&, const TrialSpec& trial) {
+    return RunOnCard(FakeCard("a", 12 * kGiB), trial);
+  };
   const DeviceResult second = Probe(24 * kGiB);
   EXPECT_EQ(second.status, ResultStatus::kConfirmed);
   EXPECT_LT(*second.confirmed_batch, *first.confirmed_batch);

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 
-#include <map>
+#include <string>
+#include <vector>
 
 #include "autobatch/base/units.h"
+#include "autobatch/probe/fake_card.h"
 #include "autobatch/probe/node_probe.h"
 
 namespace autobatch {
@@ -13,44 +15,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// One rank on a card: a floor, so much a sample, and what it holds outside the allocator.
-struct Rank {
-  int64_t floor = kGiB;
-  int64_t sample = 100 * kMiB;
-  int64_t outside = 50 * kMiB;
-};
-
 class WholeNodeTest : public testing::Test {
  protected:
-  void AddCard(const std::string& uuid, int64_t bytes, Rank rank = {}) {
-    cards_.push_back({.uuid = uuid,
-                      .kind = DeviceKind::kCuda,
-                      .name = "card " + uuid,
-                      .address = "cuda:" + uuid,
-                      .memory = {.total_bytes = bytes, .free_bytes = bytes}});
-    ranks_[uuid] = rank;
-  }
-
-  Observation RunRank(const Device& card, const TrialSpec& trial) const {
-    const Rank& rank = ranks_.at(card.uuid);
-    const int64_t free = *card.memory.free_bytes;
-    const int64_t need = rank.floor + rank.sample * trial.batch;
-    Observation seen{.total_bytes = free,
-                     .free_before_bytes = free,
-                     .free_after_bytes = free - need - rank.outside,
-                     .batch_seen = trial.batch};
-    seen.budget_bytes = std::min(free - trial.reserve_bytes, trial.limit_bytes.value_or(free));
-    if (need > *seen.budget_bytes) {
-      seen.failure = Failure{.kind = FailureKind::kOutOfMemory, .message = card.address};
-      return seen;
-    }
-    seen.first_step = seen.steady = MemoryPeak{need, need, need};
-    for (int64_t step = 1; step <= trial.steps; ++step) {
-      seen.steps.push_back({.step = step, .step_ms = 10, .peak = {need, need, need}, .loss = 1.0});
-    }
-    seen.step_ms = 10;
-    seen.ranks = 1;
-    return seen;
+  void AddCard(const std::string& uuid, int64_t bytes, FakeWork rank = {}) {
+    cards_.push_back(FakeCard(uuid, bytes));
+    ranks_.push_back(rank);
   }
 
   // As the real runner does: one that fails fails all.
@@ -62,7 +31,7 @@ class WholeNodeTest : public testing::Test {
       NodeObservation seen;
       test_.trials_.emplace_back(specs.begin(), specs.end());
       for (size_t i = 0; i < specs.size(); ++i) {
-        seen.devices.push_back(test_.RunRank(test_.cards_[i], specs[i]));
+        seen.devices.push_back(RunOnCard(test_.cards_[i], specs[i], test_.ranks_[i]));
         if (!seen.devices[i].ok()) seen.failed = i;
       }
       if (cancelled_) seen.devices[0].failure = Failure{.kind = FailureKind::kCancelled};
@@ -88,14 +57,8 @@ class WholeNodeTest : public testing::Test {
     return NodeProbe(spec, cards_, std::move(parts)).Run();
   }
 
-  static int64_t Reserve(const DeviceResult& result) {
-    int64_t sum = 0;
-    for (const Margin& margin : result.margins) sum += margin.bytes;
-    return sum;
-  }
-
   std::vector<Device> cards_;
-  std::map<std::string, Rank> ranks_;
+  std::vector<FakeWork> ranks_;
   std::vector<std::vector<TrialSpec>> trials_;
 };
 

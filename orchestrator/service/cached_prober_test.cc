@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "autobatch/base/files.h"
 #include "autobatch/base/units.h"
+#include "autobatch/probe/fake_card.h"
 #include "autobatch/trial/scripted_trial_runner.h"
 
 namespace autobatch {
@@ -20,39 +21,6 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-constexpr int64_t kSample = 100 * kMiB;
-
-Device Card(const std::string& uuid, int64_t total) {
-  return {.uuid = uuid,
-          .kind = DeviceKind::kCuda,
-          .name = "card " + uuid,
-          .address = "cuda:" + uuid,
-          .memory = {.total_bytes = total, .free_bytes = total}};
-}
-
-// A sample takes 100 MiB above 1 GiB.
-Observation RunOn(const Device& device, const TrialSpec& trial) {
-  const int64_t free = *device.memory.total_bytes;
-  const int64_t need = kGiB + kSample * trial.batch;
-  Observation seen;
-  seen.trial = trial;
-  seen.total_bytes = seen.free_before_bytes = free;
-  seen.free_after_bytes = free - need;
-  seen.budget_bytes = free - trial.reserve_bytes;
-  seen.batch_seen = trial.batch;
-  if (need > *seen.budget_bytes) {
-    seen.failure = Failure{.kind = FailureKind::kOutOfMemory, .requested_bytes = kSample};
-    return seen;
-  }
-  seen.first_step = seen.steady = MemoryPeak{need, need, need};
-  for (int64_t step = 1; step <= trial.steps; ++step) {
-    seen.steps.push_back({.step = step, .step_ms = 10, .peak = {need, need, need}, .loss = 1.0});
-  }
-  seen.step_ms = 10;
-  seen.parameters = 1000;
-  return seen;
-}
-
 class CachedProberTest : public testing::Test {
  protected:
   CachedProberTest()
@@ -62,7 +30,7 @@ class CachedProberTest : public testing::Test {
     std::filesystem::remove_all(folder_);
     // Debian's Abseil, which ThreadSanitizer does not see into, fills a table at its first use.
     absl::ErrnoToStatus(ENOENT, "").IgnoreError();
-    options_.devices = {Card("a", 24 * kGiB), Card("b", 40 * kGiB)};
+    options_.devices = {FakeCard("a", 24 * kGiB), FakeCard("b", 40 * kGiB)};
     options_.spec.world_size = 4;
     options_.parts.cache = &cache_;
     options_.parts.driver_version = "580.1";
@@ -75,7 +43,7 @@ class CachedProberTest : public testing::Test {
           seen.failure = Failure{.kind = FailureKind::kCrashed, .message = "signal 11"};
           return absl::StatusOr<Observation>(seen);
         }
-        return absl::StatusOr<Observation>(RunOn(device, trial));
+        return absl::StatusOr<Observation>(RunOnCard(device, trial));
       });
     };
   }
