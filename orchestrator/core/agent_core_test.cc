@@ -166,7 +166,7 @@ TEST(AgentCoreTest, NextRound_StopsTrainingBeforeItSaysPrepared) {
   a.Commit(1);
   a.Say(Collect{.round = 2});
   EXPECT_FALSE(a.Wanted<agent::StopTraining>().has_value());
-  a.Give(agent::Probed{.devices = {{.uuid = "GPU-1", .batch = 8}}});
+  a.Probed();
   a.actions.clear();
   a.Say(AgentHarness::PrepareOf(2));
   ASSERT_EQ(a.actions.size(), 2u);
@@ -181,7 +181,7 @@ TEST(AgentCoreTest, NextRoundWhileACommitIsWritten_StopsWhatMayHaveStarted) {
   a.Say(Commit{.round = 1, .digest = "round-1"});
   a.Say(Collect{.round = 2});
   a.Give(agent::CommittedWritten{1, absl::OkStatus()});
-  a.Give(agent::Probed{.devices = {{.uuid = "GPU-1", .batch = 8}}});
+  a.Probed();
   a.actions.clear();
   a.Say(AgentHarness::PrepareOf(2));
   EXPECT_TRUE(a.Wanted<agent::StopTraining>().has_value());
@@ -194,7 +194,7 @@ TEST(AgentCoreTest, RoundWhileItProbes_IsReportedForOnceTheProbeEnds) {
   a.Say(Collect{.round = 2});
   a.Say(Collect{.round = 3});
   EXPECT_EQ(a.actions.size(), 1u + 1u) << "one Connect, one Probe";
-  a.Give(agent::Probed{.devices = {{.uuid = "GPU-1", .batch = 8}}});
+  a.Probed();
   EXPECT_EQ(a.Sent<Report>()->round, 3);
 }
 
@@ -204,7 +204,7 @@ TEST(AgentCoreTest, ProbeThatHeldBackTooLittle_IsRepeated) {
   a.Say(Collect{.round = 1});
   a.Say(Collect{.round = 2, .communicator_bytes = 1000});
   a.actions.clear();
-  a.Give(agent::Probed{.devices = {{.uuid = "GPU-1", .batch = 8}}});
+  a.Probed();
   EXPECT_FALSE(a.Sent<Report>().has_value());
   EXPECT_EQ(a.Wanted<agent::Probe>()->communicator_bytes, 1000);
   a.Give(agent::Probed{.devices = {{.uuid = "GPU-1", .batch = 7}}, .communicator_bytes = 1000});
@@ -217,7 +217,7 @@ TEST(AgentCoreTest, Root_MakesAnIdAndReducesUnderIt) {
   AgentHarness a;
   a.BecomeMember();
   a.Say(Collect{.round = 1});
-  a.Give(agent::Probed{.devices = {{.uuid = "GPU-1", .batch = 8}}});
+  a.Probed();
   a.Say(Reduce{.round = 1, .attempt = 1, .world = 4});
   EXPECT_EQ(a.Wanted<agent::MakeReduceId>()->attempt, 1);
   a.Give(agent::ReduceIdMade{1, "00ff"});
@@ -235,7 +235,7 @@ TEST(AgentCoreTest, AttemptThatIsOverOrRepeated_StartsNothing) {
   AgentHarness a;
   a.BecomeMember();
   a.Say(Collect{.round = 1});
-  a.Give(agent::Probed{.devices = {{.uuid = "GPU-1", .batch = 8}}});
+  a.Probed();
   const Reduce first{.round = 1, .attempt = 1, .unique_id = "00", .rank_base = 1, .world = 4};
   a.Say(first);
   EXPECT_TRUE(a.Wanted<agent::StartReduce>().has_value());

@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "orchestrator/wire/frame.h"
+#include "orchestrator/wire/whole_message.h"
 
 namespace autobatch {
 
@@ -69,9 +69,13 @@ autobatch::Prepare AgentHarness::PrepareOf(int64_t round) {
           .record = absl::StrCat("{\"digest\": \"", Digest(round), "\"}")};
 }
 
+void AgentHarness::Probed(int64_t batch) {
+  Give(agent::Probed{.devices = {{.uuid = "GPU-1", .batch = batch}}});
+}
+
 void AgentHarness::Prepare(int64_t round) {
   Say(Collect{.round = round});
-  Give(agent::Probed{.devices = {{.uuid = "GPU-1", .batch = 8}}});
+  Probed();
   Say(PrepareOf(round));
   Give(agent::PreparedWritten{round, absl::OkStatus()});
 }
@@ -86,11 +90,7 @@ void AgentHarness::Take(std::vector<AgentAction> taken) {
   for (AgentAction& action : taken) {
     EXPECT_FALSE(finished.has_value()) << "an action after the end";
     if (const auto* send = std::get_if<agent::Send>(&action)) {
-      FrameDecoder decoder(kMemberPayloadLimit);
-      absl::string_view bytes = *send->frame;
-      const auto frame = decoder.Next(bytes);
-      ASSERT_TRUE(frame.ok() && frame->has_value() && bytes.empty());
-      const auto message = DecodeMessage(**frame);
+      const auto message = WholeMessage(*send->frame);
       ASSERT_TRUE(message.ok()) << message.status();
       EXPECT_TRUE(IsFromAgent(*message));
       if (const auto* beat = std::get_if<Heartbeat>(&*message)) {

@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 #include "orchestrator/core/agent_core.h"
+#include "orchestrator/core/take_last.h"
 
 namespace autobatch {
 
@@ -29,6 +30,8 @@ class AgentHarness {
   void Pass(absl::Duration duration, bool answered = false);
   // Connected and welcomed.
   void BecomeMember();
+  // The probe ends with this batch for its device.
+  void Probed(int64_t batch = 8);
   // As far as a prepared, or committed, record of `round`.
   void Prepare(int64_t round);
   void Commit(int64_t round);
@@ -38,33 +41,13 @@ class AgentHarness {
   // The last action of this kind since the last call, if any.
   template <typename T>
   std::optional<T> Wanted() {
-    std::optional<T> found;
-    std::vector<AgentAction> rest;
-    for (AgentAction& action : actions) {
-      if (T* match = std::get_if<T>(&action)) {
-        found = std::move(*match);
-      } else {
-        rest.push_back(std::move(action));
-      }
-    }
-    actions = std::move(rest);
-    return found;
+    return TakeLast<T>(actions);
   }
 
   // The last message of this kind that it sent since the last call, if any.
   template <typename T>
   std::optional<T> Sent() {
-    std::optional<T> found;
-    std::vector<Message> rest;
-    for (Message& message : sent) {
-      if (T* match = std::get_if<T>(&message)) {
-        found = std::move(*match);
-      } else {
-        rest.push_back(std::move(message));
-      }
-    }
-    sent = std::move(rest);
-    return found;
+    return TakeLast<T>(sent);
   }
 
   SteadyTime now{};

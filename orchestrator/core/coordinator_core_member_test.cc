@@ -103,8 +103,7 @@ TEST(CoordinatorCoreMemberTest, FullTable_RefusesTheNext) {
 
 TEST(CoordinatorCoreMemberTest, SameIncarnation_ReplacesItsOwnConnection) {
   CoordinatorHarness run;
-  const ConnectionId a = run.Join("a");
-  const ConnectionId again = run.Join("a");
+  const auto [a, again] = run.JoinAll("a", "a");
   EXPECT_TRUE(run.closed.contains(a));
   EXPECT_TRUE(run.Took<Welcome>(again).has_value());
   const ConnectionId b = run.Join("b");
@@ -115,8 +114,7 @@ TEST(CoordinatorCoreMemberTest, SameIncarnation_ReplacesItsOwnConnection) {
 
 TEST(CoordinatorCoreMemberTest, NewIncarnation_ReplacesOneWhoseConnectionBroke) {
   CoordinatorHarness run;
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
+  const auto [a, b] = run.JoinAll("a", "b");
   run.RunRound({a, b});
   run.Break(a);
   AgentHello anew = TestHello("a");
@@ -160,11 +158,8 @@ TEST(CoordinatorCoreMemberTest, ConnectionThatComesBackInTime_IsSentWhatItMissed
 // ---- liveness
 
 TEST(CoordinatorCoreMemberTest, SilentMember_IsLostAfterFiveBeatsAndCannotReport) {
-  CoordinatorConfig config = CoordinatorHarness::TestConfig();
-  config.min_nodes = 1;
-  CoordinatorHarness run(config);
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
+  CoordinatorHarness run(CoordinatorHarness::TestConfig(1));
+  const auto [a, b] = run.JoinAll("a", "b");
   run.Report(a, 8);
   run.Pass(absl::Seconds(4), {a});
   EXPECT_FALSE(run.closed.contains(b));
@@ -194,8 +189,7 @@ TEST(CoordinatorCoreMemberTest, BeatsWithoutProgress_AreNoLife) {
 
 TEST(CoordinatorCoreMemberTest, CoordinatorThatWasStopped_TakesNobodyForDead) {
   CoordinatorHarness run;
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
+  const auto [a, b] = run.JoinAll("a", "b");
   run.RunRound({a, b});
   run.Took<Collect>(a);
   run.Pass(absl::Seconds(2), {a, b});
@@ -217,8 +211,7 @@ TEST(CoordinatorCoreMemberTest, Heartbeats_AreAcknowledgedByTheirNumber) {
 
 TEST(CoordinatorCoreMemberTest, ReportsTwiceReorderedStaleOrLate_ChangeNothing) {
   CoordinatorHarness run;
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
+  const auto [a, b] = run.JoinAll("a", "b");
   run.Report(a, 8);
   run.Report(a, 2);
   run.Say(b, Prepared{.digest = "x"});
@@ -298,10 +291,8 @@ TEST(CoordinatorCoreMemberTest, ReportOfForeignDevices_LosesTheMember) {
 
 TEST(CoordinatorCoreMemberTest, OtherDigestPreparedOrCommitted_LosesTheMember) {
   CoordinatorHarness run;
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
-  run.Report(a, 8);
-  run.Report(b, 8);
+  const auto [a, b] = run.JoinAll("a", "b");
+  run.Report({a, b}, 8);
   run.Say(b, Prepared{.digest = "forged"});
   EXPECT_TRUE(run.closed.contains(b));
   EXPECT_TRUE(run.Took<Abort>(a).has_value());

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "orchestrator/core/coordinator_core.h"
-#include "orchestrator/wire/frame.h"
+#include "orchestrator/wire/whole_message.h"
 
 namespace autobatch {
 namespace {
@@ -176,9 +176,7 @@ class Walk {
   void Do(const CoordinatorAction& action) {
     EXPECT_FALSE(finished_) << "an action after the end";
     if (const auto* send = std::get_if<coordinator::Send>(&action)) {
-      FrameDecoder decoder(kMemberPayloadLimit);
-      absl::string_view bytes = *send->frame;
-      const Message message = DecodeMessage(**decoder.Next(bytes)).value();
+      const Message message = WholeMessage(*send->frame).value();
       Check(message);
       Agent* const agent = Owner(send->connection);
       if (agent != nullptr) Hear(*agent, message);

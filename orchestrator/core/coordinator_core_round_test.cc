@@ -27,9 +27,8 @@ struct Pair : CoordinatorHarness {
 };
 
 CoordinatorConfig With(FailedDevicePolicy policy, int64_t min_nodes) {
-  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  CoordinatorConfig config = CoordinatorHarness::TestConfig(min_nodes);
   config.failed_device = policy;
-  config.min_nodes = min_nodes;
   return config;
 }
 
@@ -110,8 +109,7 @@ TEST(CoordinatorCoreRoundTest, LaunchersClaimAgainstDevices_EndsTheRunNamingBoth
   b.launcher = a.launcher;
   const ConnectionId first = run.Join(a);
   const ConnectionId second = run.Join(b);
-  run.Report(first, 8);
-  run.Report(second, 8);
+  run.Report({first, second}, 8);
   EXPECT_EQ(run.finished->exit_code, kExitNoAgreement);
   EXPECT_THAT(run.finished->text, AllOf(HasSubstr("WORLD_SIZE 2"), HasSubstr("8 ranks"),
                                         HasSubstr("seems to count nodes")));
@@ -306,22 +304,19 @@ TEST(CoordinatorCoreRoundTest, CommunicatorLargerThanAssumed_IsConfirmedOnceMore
 TEST(CoordinatorCoreRoundTest, NothingIsSaid_BeforeItIsOnTheDisk) {
   CoordinatorHarness run;
   run.hold_writes = true;
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
+  const auto [a, b] = run.JoinAll("a", "b");
   EXPECT_FALSE(run.Took<Collect>(a).has_value());
   EXPECT_EQ(run.held.at(0).state.round, 1);
   run.Write();
   EXPECT_TRUE(run.Took<Collect>(a).has_value());
-  run.Report(a, 8);
-  run.Report(b, 8);
+  run.Report({a, b}, 8);
   EXPECT_FALSE(run.Took<Prepare>(a).has_value());
   EXPECT_NE(run.held.at(0).record, nullptr);
   EXPECT_EQ(run.held.at(0).state.prepared_digest, "round-1-batch-8-ranks-2");
   EXPECT_EQ(run.held.at(0).state.committed_round, 0);
   run.Write();
   EXPECT_TRUE(run.Took<Prepare>(a).has_value());
-  run.Prepare(a);
-  run.Prepare(b);
+  run.Prepare({a, b});
   EXPECT_FALSE(run.Took<Commit>(a).has_value());
   EXPECT_EQ(run.held.at(0).state.committed_round, 1);
   EXPECT_EQ(run.held.at(0).state.members.size(), 2u);
@@ -418,18 +413,14 @@ TEST(CoordinatorCoreRoundTest,
      MemberOfTheLastRoundThatComesBackTooLate_IsPutOutBeforeTheNextCommit) {
   CoordinatorState before = Committed41();
   before.round = 42;  // which was begun, and got no further
-  CoordinatorConfig config = CoordinatorHarness::TestConfig();
-  config.max_nodes = 3;
+  CoordinatorConfig config = CoordinatorHarness::TestConfig(2, 3);
   CoordinatorHarness run(config, before);
-  const ConnectionId c = run.Join("c");
-  const ConnectionId d = run.Join("d");
+  const auto [c, d] = run.JoinAll("c", "d");
   run.Pass(config.last_call, {c, d});
-  run.Report(c, 8);
-  run.Report(d, 8);
+  run.Report({c, d}, 8);
   const ConnectionId a = run.Join(Knows(TestHello("a"), "d41", "d41"));
   EXPECT_EQ(run.Took<Welcome>(a)->standing_digest, "d41");
-  run.Prepare(c);
-  run.Prepare(d);
+  run.Prepare({c, d});
   EXPECT_EQ(run.Took<Refuse>(a)->code, RefuseCode::kStaleRound);
   run.Pass(absl::Milliseconds(1900), {c, d});
   EXPECT_FALSE(run.Took<Commit>(c).has_value()) << "a's lease runs";

@@ -35,8 +35,7 @@ TEST(CoordinatorCoreTest, TwoNodes_AgreeAndCommit) {
   EXPECT_EQ(*run.rounds[0].record, prepare->record);
   EXPECT_EQ(run.rounds[0].nodes.size(), 2u);
   EXPECT_TRUE(run.confirmed.empty());
-  run.Commit(a);
-  run.Commit(b);
+  run.Commit({a, b});
   ASSERT_EQ(run.confirmed.size(), 1u);
   EXPECT_THAT(run.confirmed[0].confirmed, ElementsAre("a", "b"));
   EXPECT_FALSE(run.finished.has_value());
@@ -46,9 +45,8 @@ TEST(CoordinatorCoreTest, TwoNodes_AgreeAndCommit) {
 // ---- who is waited for, and for how long
 
 TEST(CoordinatorCoreTest, JoinTimeout_NamesWhoIsMissing) {
-  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  CoordinatorConfig config = CoordinatorHarness::TestConfig(3, 3);
   config.expected = {"a", "b", "c"};
-  config.min_nodes = config.max_nodes = 3;
   CoordinatorHarness run(config);
   const ConnectionId b = run.Join("b");
   run.Pass(absl::Seconds(599), {b});
@@ -76,10 +74,7 @@ TEST(CoordinatorCoreTest, ConnectionsWithoutHello_MoveNoDeadlineAndTakeNoSlot) {
 }
 
 TEST(CoordinatorCoreTest, MaxNodes_StartAtOnceAndMinNodesAfterTheLastCall) {
-  CoordinatorConfig config = CoordinatorHarness::TestConfig();
-  config.min_nodes = 2;
-  config.max_nodes = 4;
-  CoordinatorHarness run(config);
+  CoordinatorHarness run(CoordinatorHarness::TestConfig(2, 4));
   const ConnectionId a = run.Join("a");
   run.Pass(absl::Seconds(60), {a});
   const ConnectionId b = run.Join("b");
@@ -94,11 +89,8 @@ TEST(CoordinatorCoreTest, MaxNodes_StartAtOnceAndMinNodesAfterTheLastCall) {
 }
 
 TEST(CoordinatorCoreTest, LossInTheLastCall_TakesItBack) {
-  CoordinatorConfig config = CoordinatorHarness::TestConfig();
-  config.max_nodes = 3;
-  CoordinatorHarness run(config);
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
+  CoordinatorHarness run(CoordinatorHarness::TestConfig(2, 3));
+  const auto [a, b] = run.JoinAll("a", "b");
   run.Pass(absl::Seconds(1), {a, b});
   run.Break(b);
   run.Pass(absl::Seconds(10), {a});
@@ -123,12 +115,10 @@ TEST(CoordinatorCoreTest, AgentsOfOneBoot_AreOneNode) {
 }
 
 TEST(CoordinatorCoreTest, ReportTimeout_LeavesTheSilentOneOut) {
-  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  CoordinatorConfig config = CoordinatorHarness::TestConfig(1);
   config.report_timeout = absl::Seconds(30);
-  config.min_nodes = 1;
   CoordinatorHarness run(config);
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
+  const auto [a, b] = run.JoinAll("a", "b");
   run.Report(a, 8);
   run.Pass(absl::Seconds(31), {a, b});
   EXPECT_EQ(run.Took<Refuse>(b)->code, RefuseCode::kStaleRound);
@@ -139,11 +129,8 @@ TEST(CoordinatorCoreTest, ReportTimeout_LeavesTheSilentOneOut) {
 
 TEST(CoordinatorCoreTest, LossBeforeTheReport_ShrinksOrEndsTheRound) {
   for (const int64_t min_nodes : {2, 1}) {
-    CoordinatorConfig config = CoordinatorHarness::TestConfig();
-    config.min_nodes = min_nodes;
-    CoordinatorHarness run(config);
-    const ConnectionId a = run.Join("a");
-    const ConnectionId b = run.Join("b");
+    CoordinatorHarness run(CoordinatorHarness::TestConfig(min_nodes));
+    const auto [a, b] = run.JoinAll("a", "b");
     run.Report(a, 8);
     run.Break(b);
     EXPECT_FALSE(run.Took<Prepare>(a).has_value());
@@ -158,11 +145,8 @@ TEST(CoordinatorCoreTest, LossBeforeTheReport_ShrinksOrEndsTheRound) {
 }
 
 TEST(CoordinatorCoreTest, LossAfterTheReport_AbortsAndTheNextRoundBeginsAtOnce) {
-  CoordinatorConfig config = CoordinatorHarness::TestConfig();
-  config.min_nodes = 1;
-  CoordinatorHarness run(config);
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
+  CoordinatorHarness run(CoordinatorHarness::TestConfig(1));
+  const auto [a, b] = run.JoinAll("a", "b");
   run.Report(a, 8);
   run.Report(b, 4);
   run.Prepare(a);
@@ -179,11 +163,8 @@ TEST(CoordinatorCoreTest, LossAfterTheReport_AbortsAndTheNextRoundBeginsAtOnce) 
 }
 
 TEST(CoordinatorCoreTest, LossAfterTheCommit_BeginsANewRoundAtOnce) {
-  CoordinatorConfig config = CoordinatorHarness::TestConfig();
-  config.min_nodes = 1;
-  CoordinatorHarness run(config);
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
+  CoordinatorHarness run(CoordinatorHarness::TestConfig(1));
+  const auto [a, b] = run.JoinAll("a", "b");
   run.RunRound({a, b});
   run.Say(b, Leave{.reason = "SIGTERM"});
   EXPECT_EQ(run.Took<Collect>(a)->round, 2);
@@ -192,8 +173,7 @@ TEST(CoordinatorCoreTest, LossAfterTheCommit_BeginsANewRoundAtOnce) {
 
 TEST(CoordinatorCoreTest, LeaveThatIsDone_BeginsNoRoundAndTheLastOneEndsTheRun) {
   CoordinatorHarness run;
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
+  const auto [a, b] = run.JoinAll("a", "b");
   run.RunRound({a, b});
   run.Took<Collect>(a);
   run.Say(b, Leave{.reason = "trained", .done = true});
@@ -204,16 +184,11 @@ TEST(CoordinatorCoreTest, LeaveThatIsDone_BeginsNoRoundAndTheLastOneEndsTheRun) 
 }
 
 TEST(CoordinatorCoreTest, LossWhileTheDecisionIsWritten_CommitsNothing) {
-  CoordinatorConfig config = CoordinatorHarness::TestConfig();
-  config.min_nodes = 1;
-  CoordinatorHarness run(config);
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
-  run.Report(a, 8);
-  run.Report(b, 8);
+  CoordinatorHarness run(CoordinatorHarness::TestConfig(1));
+  const auto [a, b] = run.JoinAll("a", "b");
+  run.Report({a, b}, 8);
   run.hold_writes = true;
-  run.Prepare(a);
-  run.Prepare(b);
+  run.Prepare({a, b});
   ASSERT_EQ(run.held.size(), 1u);
   EXPECT_EQ(run.held[0].state.committed_round, 1);
   run.Say(b, Leave{.reason = "SIGTERM"});
@@ -226,21 +201,15 @@ TEST(CoordinatorCoreTest, LossWhileTheDecisionIsWritten_CommitsNothing) {
 }
 
 TEST(CoordinatorCoreTest, LateJoiner_WaitsForItsLastCall) {
-  CoordinatorConfig config = CoordinatorHarness::TestConfig();
-  config.max_nodes = 4;
-  CoordinatorHarness run(config);
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
+  CoordinatorHarness run(CoordinatorHarness::TestConfig(2, 4));
+  const auto [a, b] = run.JoinAll("a", "b");
   run.Pass(absl::Seconds(5), {a, b});
-  run.Report(a, 8);
-  run.Report(b, 8);
+  run.Report({a, b}, 8);
   const ConnectionId c = run.Join("c");
   EXPECT_FALSE(run.Took<Collect>(c).has_value()) << "the round has its members";
   EXPECT_THAT(run.Took<Progress>(c)->text, HasSubstr("in line for the round after 1"));
-  run.Prepare(a);
-  run.Prepare(b);
-  run.Commit(a);
-  run.Commit(b);
+  run.Prepare({a, b});
+  run.Commit({a, b});
   EXPECT_TRUE(run.rounds[0].committed);
   run.Pass(absl::Seconds(4), {a, b, c});
   EXPECT_FALSE(run.Took<Collect>(c).has_value());
@@ -251,9 +220,7 @@ TEST(CoordinatorCoreTest, LateJoiner_WaitsForItsLastCall) {
 
 TEST(CoordinatorCoreTest, NodeBeyondTheMaximum_StandsInForALostOne) {
   CoordinatorHarness run;
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
-  const ConnectionId c = run.Join("c");
+  const auto [a, b, c] = run.JoinAll("a", "b", "c");
   EXPECT_TRUE(run.Took<Welcome>(c).has_value());
   EXPECT_THAT(run.Took<Progress>(c)->text, HasSubstr("in reserve: round 1 has its 2 nodes"));
   run.RunRound({a, b});
@@ -266,15 +233,10 @@ TEST(CoordinatorCoreTest, NodeBeyondTheMaximum_StandsInForALostOne) {
 }
 
 TEST(CoordinatorCoreTest, CommitThatIsNotConfirmed_IsNamedAndItsMemberIsLost) {
-  CoordinatorConfig config = CoordinatorHarness::TestConfig();
-  config.min_nodes = 1;
-  CoordinatorHarness run(config);
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
-  run.Report(a, 8);
-  run.Report(b, 8);
-  run.Prepare(a);
-  run.Prepare(b);
+  CoordinatorHarness run(CoordinatorHarness::TestConfig(1));
+  const auto [a, b] = run.JoinAll("a", "b");
+  run.Report({a, b}, 8);
+  run.Prepare({a, b});
   run.Commit(a);
   run.Took<Collect>(a);
   run.Pass(absl::Seconds(11), {a, b});
@@ -286,13 +248,9 @@ TEST(CoordinatorCoreTest, CommitThatIsNotConfirmed_IsNamedAndItsMemberIsLost) {
 }
 
 TEST(CoordinatorCoreTest, PrepareThatIsNotAnswered_AbortsNamingWho) {
-  CoordinatorConfig config = CoordinatorHarness::TestConfig();
-  config.min_nodes = 1;
-  CoordinatorHarness run(config);
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
-  run.Report(a, 8);
-  run.Report(b, 8);
+  CoordinatorHarness run(CoordinatorHarness::TestConfig(1));
+  const auto [a, b] = run.JoinAll("a", "b");
+  run.Report({a, b}, 8);
   run.Prepare(a);
   run.Pass(absl::Seconds(11), {a, b});
   EXPECT_THAT(run.Took<Abort>(a)->missing, ElementsAre("b"));
@@ -304,13 +262,9 @@ TEST(CoordinatorCoreTest, Once_EndsWhenAllHaveConfirmedOrSaysWhoHasNot) {
   config.once = true;
   for (const bool all : {true, false}) {
     CoordinatorHarness run(config);
-    const ConnectionId a = run.Join("a");
-    const ConnectionId b = run.Join("b");
-    const ConnectionId spare = run.Join("spare");
-    run.Report(a, 8);
-    run.Report(b, 8);
-    run.Prepare(a);
-    run.Prepare(b);
+    const auto [a, b, spare] = run.JoinAll("a", "b", "spare");
+    run.Report({a, b}, 8);
+    run.Prepare({a, b});
     run.Commit(a);
     EXPECT_FALSE(run.finished.has_value());
     if (all) {
@@ -329,14 +283,10 @@ TEST(CoordinatorCoreTest, Once_EndsWhenAllHaveConfirmedOrSaysWhoHasNot) {
 
 // Whoever is put out while it still hears from us may start training for as long as its lease.
 TEST(CoordinatorCoreTest, MemberThatIsPutOut_HasItsLeaseBeforeANewerCommit) {
-  CoordinatorConfig config = CoordinatorHarness::TestConfig();
-  config.min_nodes = 1;
-  CoordinatorHarness run(config);
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
+  CoordinatorHarness run(CoordinatorHarness::TestConfig(1));
+  const auto [a, b] = run.JoinAll("a", "b");
   EXPECT_EQ(run.Took<Welcome>(b)->lease_ms, 2000);
-  run.Report(a, 8);
-  run.Report(b, 8);
+  run.Report({a, b}, 8);
   run.Prepare(a);
   run.Say(b, Prepared{.digest = "forged"});
   run.Report(a, 8);
@@ -349,8 +299,7 @@ TEST(CoordinatorCoreTest, MemberThatIsPutOut_HasItsLeaseBeforeANewerCommit) {
 
 TEST(CoordinatorCoreTest, MemberThatWasStartedTwice_HasItsLeaseToo) {
   CoordinatorHarness run;
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
+  const auto [a, b] = run.JoinAll("a", "b");
   run.RunRound({a, b});
   run.Break(b);
   AgentHello anew = TestHello("b");
@@ -364,8 +313,7 @@ TEST(CoordinatorCoreTest, MemberThatWasStartedTwice_HasItsLeaseToo) {
 
 TEST(CoordinatorCoreTest, Drain_TellsEverybodyAndEnds) {
   CoordinatorHarness run;
-  const ConnectionId a = run.Join("a");
-  const ConnectionId b = run.Join("b");
+  const auto [a, b] = run.JoinAll("a", "b");
   run.RunRound({a, b});
   run.Give(coordinator::Drain{.reason = "SIGTERM"});
   EXPECT_EQ(run.finished->exit_code, kExitOk);

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/version.h"
-#include "orchestrator/wire/frame.h"
+#include "orchestrator/wire/whole_message.h"
 
 namespace autobatch {
 
@@ -36,8 +36,8 @@ AgentHello TestHello(absl::string_view agent, int devices) {
   return hello;
 }
 
-CoordinatorConfig CoordinatorHarness::TestConfig() {
-  return {.run_id = "r", .min_nodes = 2, .max_nodes = 2};
+CoordinatorConfig CoordinatorHarness::TestConfig(int64_t min_nodes, int64_t max_nodes) {
+  return {.run_id = "r", .min_nodes = min_nodes, .max_nodes = max_nodes};
 }
 
 CoordinatorHarness::CoordinatorHarness(CoordinatorConfig config,
@@ -75,18 +75,30 @@ void CoordinatorHarness::Report(ConnectionId connection, int64_t batch) {
   Say(connection, report);
 }
 
+void CoordinatorHarness::Report(const std::vector<ConnectionId>& connections, int64_t batch) {
+  for (const ConnectionId connection : connections) Report(connection, batch);
+}
+
 void CoordinatorHarness::Prepare(ConnectionId connection) {
   Say(connection, Prepared{.digest = digests_[connection]});
+}
+
+void CoordinatorHarness::Prepare(const std::vector<ConnectionId>& connections) {
+  for (const ConnectionId connection : connections) Prepare(connection);
 }
 
 void CoordinatorHarness::Commit(ConnectionId connection) {
   Say(connection, Committed{.digest = digests_[connection]});
 }
 
-void CoordinatorHarness::RunRound(const std::vector<ConnectionId>& connections, int64_t batch) {
-  for (const ConnectionId connection : connections) Report(connection, batch);
-  for (const ConnectionId connection : connections) Prepare(connection);
+void CoordinatorHarness::Commit(const std::vector<ConnectionId>& connections) {
   for (const ConnectionId connection : connections) Commit(connection);
+}
+
+void CoordinatorHarness::RunRound(const std::vector<ConnectionId>& connections, int64_t batch) {
+  Report(connections, batch);
+  Prepare(connections);
+  Commit(connections);
 }
 
 void CoordinatorHarness::Give(const CoordinatorEvent& event) {
@@ -117,11 +129,7 @@ void CoordinatorHarness::Do(const CoordinatorAction& action) {
   if (const auto* send = std::get_if<coordinator::Send>(&action)) {
     EXPECT_FALSE(closed.contains(send->connection)) << "a frame after the close";
     ++frames;
-    FrameDecoder decoder(kMemberPayloadLimit);
-    absl::string_view bytes = *send->frame;
-    const auto frame = decoder.Next(bytes);
-    ASSERT_TRUE(frame.ok() && frame->has_value() && bytes.empty());
-    const auto message = DecodeMessage(**frame);
+    const auto message = WholeMessage(*send->frame);
     ASSERT_TRUE(message.ok()) << message.status();
     EXPECT_FALSE(IsFromAgent(*message));
     rounds_[send->connection] = RoundOf(*message);

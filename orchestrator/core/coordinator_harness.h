@@ -1,6 +1,7 @@
 #ifndef ORCHESTRATOR_CORE_COORDINATOR_HARNESS_H_
 #define ORCHESTRATOR_CORE_COORDINATOR_HARNESS_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "orchestrator/core/coordinator_core.h"
+#include "orchestrator/core/take_last.h"
 
 namespace autobatch {
 
@@ -24,26 +26,34 @@ AgentHello TestHello(absl::string_view agent, int devices = 1);
 // written at once, unless `hold_writes`.
 class CoordinatorHarness {
  public:
+  // Run "r", two nodes, a last call of 5 s.
+  static CoordinatorConfig TestConfig(int64_t min_nodes = 2, int64_t max_nodes = 2);
+
   explicit CoordinatorHarness(CoordinatorConfig config = TestConfig(),
                               std::optional<CoordinatorState> restored = std::nullopt,
                               RecordMaker make_record = TestRecord);
-
-  // Run "r", two nodes, a last call of 5 s.
-  static CoordinatorConfig TestConfig();
 
   // A new connection that says hello; its number.
   ConnectionId Join(const AgentHello& hello);
   ConnectionId Join(absl::string_view agent, int devices = 1) {
     return Join(TestHello(agent, devices));
   }
+  // One after the other: const auto [a, b] = run.JoinAll("a", "b");
+  template <typename... Agents>
+  std::array<ConnectionId, sizeof...(Agents)> JoinAll(const Agents&... agents) {
+    return {Join(agents)...};
+  }
 
   // A message from a connection; run and round are filled in unless the message sets a round.
   void Say(ConnectionId connection, Message message);
   // A report of the same batch for each of the agent's devices.
   void Report(ConnectionId connection, int64_t batch);
+  void Report(const std::vector<ConnectionId>& connections, int64_t batch);
   // Prepared or Committed with the digest that was sent last.
   void Prepare(ConnectionId connection);
+  void Prepare(const std::vector<ConnectionId>& connections);
   void Commit(ConnectionId connection);
+  void Commit(const std::vector<ConnectionId>& connections);
   // Everything that a round needs from these, all with one batch.
   void RunRound(const std::vector<ConnectionId>& connections, int64_t batch = 8);
 
@@ -57,17 +67,7 @@ class CoordinatorHarness {
   // The last message of this kind that was sent to the connection since the last call, if any.
   template <typename T>
   std::optional<T> Took(ConnectionId connection) {
-    std::optional<T> found;
-    std::vector<Message> rest;
-    for (Message& message : inbox[connection]) {
-      if (T* match = std::get_if<T>(&message)) {
-        found = std::move(*match);
-      } else {
-        rest.push_back(std::move(message));
-      }
-    }
-    inbox[connection] = std::move(rest);
-    return found;
+    return TakeLast<T>(inbox[connection]);
   }
 
   SteadyTime now{};

@@ -12,8 +12,8 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "orchestrator/wire/frame.h"
 #include "orchestrator/wire/messages.h"
+#include "orchestrator/wire/whole_message.h"
 #include "tests/sim/cluster_model.h"
 
 // The faults that a cluster must survive, each played once on virtual time. Every test ends with
@@ -69,15 +69,9 @@ class FaultTest : public ::testing::Test {
   std::unique_ptr<ClusterModel> cluster_;
 };
 
-// The message of a frame that a host sends.
-inline Message MessageOf(absl::string_view bytes) {
-  FrameDecoder decoder(kMemberPayloadLimit);
-  return *DecodeMessage(**decoder.Next(bytes));
-}
-
 template <typename T>
 bool Is(const coordinator::Send& send) {
-  return std::holds_alternative<T>(MessageOf(*send.frame));
+  return std::holds_alternative<T>(*WholeMessage(*send.frame));
 }
 
 }  // namespace autobatch::sim
