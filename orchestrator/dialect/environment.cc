@@ -52,4 +52,11 @@ void EnvironmentReader::CheckBelow(absl::string_view rank_name, std::optional<in
   Problem(absl::StrCat(rank_name, "=", *rank, " is not below ", size_name, "=", *size));
 }
 
+void EnvironmentReader::ReadRank(absl::string_view rank_name, std::optional<int64_t>& rank,
+                                 absl::string_view size_name, std::optional<int64_t>& size) {
+  rank = Number(rank_name);
+  size = Number(size_name, 1);
+  CheckBelow(rank_name, rank, size_name, size);
+}
+
 }  // namespace autobatch

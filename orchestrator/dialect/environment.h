@@ -36,6 +36,9 @@ class EnvironmentReader {
   // A problem unless rank < size; absent values are none.
   void CheckBelow(absl::string_view rank_name, std::optional<int64_t> rank,
                   absl::string_view size_name, std::optional<int64_t> size);
+  // Reads both, and checks them so.
+  void ReadRank(absl::string_view rank_name, std::optional<int64_t>& rank,
+                absl::string_view size_name, std::optional<int64_t>& size);
 
  private:
   const Environment& environment_;

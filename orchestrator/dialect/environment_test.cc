@@ -48,5 +48,21 @@ TEST(EnvironmentReader_RankNotBelowSize, IsAProblem) {
   EXPECT_THAT(problems, ElementsAre("RANK=2 is not below WORLD_SIZE=2"));
 }
 
+TEST(EnvironmentReader_RankAndSize, AreReadAndChecked) {
+  const Environment environment = {{"RANK", "2"}, {"WORLD_SIZE", "3"}, {"NONE", "0"}};
+  std::vector<std::string> problems;
+  EnvironmentReader reader(environment, problems);
+  std::optional<int64_t> rank;
+  std::optional<int64_t> size;
+  reader.ReadRank("RANK", rank, "WORLD_SIZE", size);
+  EXPECT_EQ(rank, 2);
+  EXPECT_EQ(size, 3);
+  EXPECT_THAT(problems, IsEmpty());
+  reader.ReadRank("WORLD_SIZE", rank, "RANK", size);
+  reader.ReadRank("MISSING", rank, "NONE", size);
+  EXPECT_EQ(rank, std::nullopt);
+  EXPECT_THAT(problems, ElementsAre("WORLD_SIZE=3 is not below RANK=2", HasSubstr("NONE='0'")));
+}
+
 }  // namespace
 }  // namespace autobatch

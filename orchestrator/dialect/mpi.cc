@@ -8,15 +8,11 @@ std::optional<LauncherFacts> ReadOpenMpi(EnvironmentReader& environment) {
   if (!environment.Has("OMPI_COMM_WORLD_RANK")) return std::nullopt;
   LauncherFacts facts{.dialect = Dialect::kOpenMpi,
                       .world_size_counts = WorldSizeCounts::kProcesses};
-  facts.rank = environment.Number("OMPI_COMM_WORLD_RANK");
-  facts.world_size = environment.Number("OMPI_COMM_WORLD_SIZE", 1);
-  facts.local_rank = environment.Number("OMPI_COMM_WORLD_LOCAL_RANK");
-  facts.local_world_size = environment.Number("OMPI_COMM_WORLD_LOCAL_SIZE", 1);
+  environment.ReadRank("OMPI_COMM_WORLD_RANK", facts.rank, "OMPI_COMM_WORLD_SIZE",
+                       facts.world_size);
+  environment.ReadRank("OMPI_COMM_WORLD_LOCAL_RANK", facts.local_rank, "OMPI_COMM_WORLD_LOCAL_SIZE",
+                       facts.local_world_size);
   facts.node_name = environment.Text("PMIX_HOSTNAME");
-  environment.CheckBelow("OMPI_COMM_WORLD_RANK", facts.rank, "OMPI_COMM_WORLD_SIZE",
-                         facts.world_size);
-  environment.CheckBelow("OMPI_COMM_WORLD_LOCAL_RANK", facts.local_rank,
-                         "OMPI_COMM_WORLD_LOCAL_SIZE", facts.local_world_size);
   const std::optional<int64_t> pmix = environment.Number("PMIX_RANK");
   if (pmix.has_value() && facts.rank.has_value() && pmix != facts.rank) {
     environment.Problem(
@@ -28,14 +24,10 @@ std::optional<LauncherFacts> ReadOpenMpi(EnvironmentReader& environment) {
 std::optional<LauncherFacts> ReadMpich(EnvironmentReader& environment) {
   if (!environment.Has("PMI_RANK")) return std::nullopt;
   LauncherFacts facts{.dialect = Dialect::kMpich, .world_size_counts = WorldSizeCounts::kProcesses};
-  facts.rank = environment.Number("PMI_RANK");
-  facts.world_size = environment.Number("PMI_SIZE", 1);
+  environment.ReadRank("PMI_RANK", facts.rank, "PMI_SIZE", facts.world_size);
   // Hydra's; srun's PMI leaves them to Slurm's own variables.
-  facts.local_rank = environment.Number("MPI_LOCALRANKID");
-  facts.local_world_size = environment.Number("MPI_LOCALNRANKS", 1);
-  environment.CheckBelow("PMI_RANK", facts.rank, "PMI_SIZE", facts.world_size);
-  environment.CheckBelow("MPI_LOCALRANKID", facts.local_rank, "MPI_LOCALNRANKS",
-                         facts.local_world_size);
+  environment.ReadRank("MPI_LOCALRANKID", facts.local_rank, "MPI_LOCALNRANKS",
+                       facts.local_world_size);
   return facts;
 }
 

@@ -3,7 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
 namespace autobatch {
@@ -81,6 +87,16 @@ LauncherFacts Facts(const Environment& environment) {
   return reading.facts;
 }
 
+// "2 of 4, 0 of 2 on node 1 of 2": rank of the world, local rank, node; "?" where it is not told.
+std::string Place(const LauncherFacts& facts) {
+  const auto number = [](std::optional<int64_t> value) {
+    return value.has_value() ? absl::StrCat(*value) : "?";
+  };
+  return absl::StrCat(number(facts.rank), " of ", number(facts.world_size), ", ",
+                      number(facts.local_rank), " of ", number(facts.local_world_size), " on node ",
+                      number(facts.node_rank), " of ", number(facts.node_count));
+}
+
 std::string Contradictions(const Environment& environment) {
   return absl::StrJoin(ReadLauncher(environment).contradictions, "|");
 }
@@ -96,12 +112,7 @@ TEST(ReadLauncher_NoLauncher, SaysNothing) {
 TEST(ReadLauncher_TorchrunsWorker, SaysRanksAgentsAndRun) {
   const LauncherFacts facts = Facts(Torchrun());
   EXPECT_EQ(facts.dialect, Dialect::kTorchrun);
-  EXPECT_EQ(facts.rank, 2);
-  EXPECT_EQ(facts.local_rank, 0);
-  EXPECT_EQ(facts.world_size, 4);
-  EXPECT_EQ(facts.local_world_size, 2);
-  EXPECT_EQ(facts.node_rank, 1);
-  EXPECT_EQ(facts.node_count, 2);
+  EXPECT_EQ(Place(facts), "2 of 4, 0 of 2 on node 1 of 2");
   EXPECT_EQ(facts.restart_count, 3);
   EXPECT_EQ(facts.run_id, "job1");
   EXPECT_EQ(facts.master_address, "10.0.0.1");
@@ -116,12 +127,7 @@ TEST(ReadLauncher_TorchrunsDefaultRunId, IsNoRunId) {
 TEST(ReadLauncher_SlurmsTask, SaysTheStepsNodes) {
   const LauncherFacts facts = Facts(Slurm());
   EXPECT_EQ(facts.dialect, Dialect::kSlurm);
-  EXPECT_EQ(facts.rank, 3);
-  EXPECT_EQ(facts.local_rank, 0);
-  EXPECT_EQ(facts.world_size, 4);
-  EXPECT_EQ(facts.local_world_size, 1);
-  EXPECT_EQ(facts.node_rank, 1);
-  EXPECT_EQ(facts.node_count, 2);
+  EXPECT_EQ(Place(facts), "3 of 4, 0 of 1 on node 1 of 2");
   EXPECT_EQ(facts.run_id, "slurm-77");
   EXPECT_EQ(facts.restart_count, std::nullopt);
   EXPECT_EQ(facts.node_name, "n3");
@@ -139,9 +145,7 @@ TEST(ReadLauncher_SlurmsBatchScript, HasNoRank) {
                                      {"SLURM_JOB_NODELIST", "n[1-2]"},
                                      {"SLURM_RESTART_COUNT", "2"},
                                      {"SLURMD_NODENAME", "n1"}});
-  EXPECT_EQ(facts.rank, std::nullopt);
-  EXPECT_EQ(facts.world_size, std::nullopt);
-  EXPECT_EQ(facts.node_count, 2);
+  EXPECT_EQ(Place(facts), "? of ?, ? of ? on node ? of 2");
   EXPECT_EQ(facts.restart_count, 2);
   EXPECT_THAT(facts.nodes, ElementsAre("n1", "n2"));
 }
@@ -149,11 +153,7 @@ TEST(ReadLauncher_SlurmsBatchScript, HasNoRank) {
 TEST(ReadLauncher_OpenMpisRank, HasNoNodeRank) {
   const LauncherFacts facts = Facts(OpenMpi());
   EXPECT_EQ(facts.dialect, Dialect::kOpenMpi);
-  EXPECT_EQ(facts.rank, 1);
-  EXPECT_EQ(facts.world_size, 3);
-  EXPECT_EQ(facts.local_rank, 1);
-  EXPECT_EQ(facts.local_world_size, 2);
-  EXPECT_EQ(facts.node_rank, std::nullopt);
+  EXPECT_EQ(Place(facts), "1 of 3, 1 of 2 on node ? of ?");
   EXPECT_EQ(facts.node_name, "h1");
 }
 
@@ -161,18 +161,14 @@ TEST(ReadLauncher_MpichsRank, IsReadFromPmi) {
   const LauncherFacts facts = Facts(
       {{"PMI_RANK", "2"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "0"}, {"MPI_LOCALNRANKS", "2"}});
   EXPECT_EQ(facts.dialect, Dialect::kMpich);
-  EXPECT_EQ(facts.rank, 2);
-  EXPECT_EQ(facts.world_size, 4);
-  EXPECT_EQ(facts.local_world_size, 2);
+  EXPECT_EQ(Place(facts), "2 of 4, 0 of 2 on node ? of ?");
 }
 
 TEST(ReadLauncher_PodWithOneProcess, HasItsPodsRank) {
   const LauncherFacts facts = Facts(With(Pods("2"), {{"PET_NPROC_PER_NODE", "1"}}));
   EXPECT_EQ(facts.dialect, Dialect::kKubeflow);
   EXPECT_EQ(facts.world_size_counts, WorldSizeCounts::kBoth);
-  EXPECT_EQ(facts.rank, 1);
-  EXPECT_EQ(facts.world_size, 2);
-  EXPECT_EQ(facts.node_rank, 1);
+  EXPECT_EQ(Place(facts), "1 of 2, 0 of 1 on node 1 of 2");
   EXPECT_EQ(facts.node_name, "job-worker-0");
   EXPECT_EQ(facts.master_address, "job-master-0");
 }
@@ -223,9 +219,7 @@ TEST(ReadLauncher_TorchrunInSlurm, CompletesEachOther) {
                                             {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"}});
   const LauncherFacts facts = Facts(With(agents, Torchrun()));
   EXPECT_EQ(DialectName(facts), "torchrun in Slurm");
-  EXPECT_EQ(facts.rank, 2);
-  EXPECT_EQ(facts.world_size, 4);
-  EXPECT_EQ(facts.local_rank, 0);
+  EXPECT_EQ(Place(facts), "2 of 4, 0 of 2 on node 1 of 2");
   EXPECT_EQ(facts.node_name, "n3");
   EXPECT_THAT(facts.nodes, ElementsAre("n2", "n3"));
   EXPECT_EQ(facts.run_id, "job1");
