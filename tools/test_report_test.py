@@ -80,6 +80,18 @@ class TestReportTest(unittest.TestCase):
         self.assertIn("no browser", self.said[0])
         self.assertIn("no torch", self.said[1])
 
+    def test_Skip_ThatALogOnlyCounts_Found(self):
+        for log in ("OK (skipped=3)\n", "Ran 5 tests in 1.0s\n\nOK (skipped=3)\n"):
+            self.said.clear()
+            self.assertEqual(self.report(self.result("//a", "test.log", log), summary("//a")), (0, 1))
+            self.assertIn("skipped=3", self.said[0])
+        # Named above, it is not said twice.
+        log = "test_x (m.T) ... skipped 'no torch'\n\nOK (skipped=1)\n"
+        self.said.clear()
+        self.assertEqual(self.report(self.result("//a", "test.log", log), summary("//a"),
+                                     allowed="//a test_x it has none\n"), (1, 0))
+        self.assertEqual(self.said, ["skipped: //a test_x: no torch"])
+
 
 if __name__ == "__main__":
     unittest.main()
