@@ -122,12 +122,12 @@ class Cluster:
         return program
 
     def agent(self, name, *arguments, run_id=None, secret=None, fault="", megabytes=300,
-              folder=None, environment=None):
+              folder=None, device="cpu", environment=None):
         """Starts one; each is a node of its own."""
         return self.start([PROGRAMS / "agent", "--run-id", run_id or self.run_id,
                            "--secret-file", secret or self.secret, "--coordinator", self.address,
                            "--name", name, "--node-id", f"node-of-{name}",
-                           "--state-dir", self.folder / (folder or name), "--no-cache", "--device", "cpu",
+                           "--state-dir", self.folder / (folder or name), "--no-cache", "--device", device,
                            "--memory-limit", f"{megabytes}MiB", "--headroom", "64MiB",
                            "--max-batch", "64", *arguments], FAKE=fault, **(environment or {}))
 

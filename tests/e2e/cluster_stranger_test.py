@@ -6,17 +6,21 @@ import pathlib
 import re
 import signal
 import socket
+import ssl
 import struct
+import subprocess
+import threading
 import unittest
 
 from tests.e2e.cluster import PROGRAMS, Cluster, remove_programs
-from tests.e2e.member import MAGIC, derived
+from tests.e2e.member import MAGIC, Member, derived
 
 # What services of other kinds say first.
 FOREIGN = {
     "HTTP": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
     "plain frame": struct.pack(">IHHII", MAGIC, 1, 1, 2, 0) + b"{}",
-    "TCPStore": struct.pack("<I", 0x3C85F7CE) * 8,
+    "TCPStore": b"\0" + struct.pack("<I", 0x3C85F7CE) + bytes(8),
+    "NCCL": bytes.fromhex("6c9d4bfcf2b94a56") + bytes(8),
     "SSH": b"SSH-2.0-OpenSSH_9.2\r\n",
     "zeros": bytes(1024),
     "random": bytes((i * 151 + 7) % 256 for i in range(4096)),
@@ -31,6 +35,51 @@ def tearDownModule():
 def connect(address):
     host, port = address.rsplit(":", 1)
     return socket.create_connection((host, int(port)), timeout=60)
+
+
+def alert(address, identity, key):
+    """The number of the alert that ends TLS with this key."""
+    run = subprocess.run(["openssl", "s_client", "-connect", address, "-tls1_3", "-psk", key.hex(),
+                          "-psk_identity", identity], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                         timeout=60, check=False)
+    return re.search(r"alert number (\d+)", run.stderr).group(1)
+
+
+class Recorder:
+    """Passes one connection on to an address, and keeps what the caller says."""
+
+    def __init__(self, test, address):
+        self.said = b""
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self._there = connect(address)
+        self.address = f"127.0.0.1:{self._server.getsockname()[1]}"
+        self._threads = [threading.Thread(target=self._listen)]
+        self._threads[0].start()
+        test.addCleanup(self._end)
+
+    def _listen(self):
+        self._here, _ = self._server.accept()
+        self._threads.append(threading.Thread(target=self._answer))
+        self._threads[1].start()
+        with contextlib.suppress(OSError):
+            while part := self._here.recv(65536):
+                self.said += part
+                self._there.sendall(part)
+            self._there.shutdown(socket.SHUT_WR)
+
+    def _answer(self):
+        with contextlib.suppress(OSError):
+            while part := self._there.recv(65536):
+                self._here.sendall(part)
+
+    def _end(self):
+        for end in (self._here, self._there):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads:
+            thread.join()
+        for end in (self._here, self._there, self._server):
+            end.close()
 
 
 def dumped_memory(pid):
@@ -73,6 +122,51 @@ class StrangerTest(unittest.TestCase):
                     while chunk := peer.recv(4096):
                         answer += chunk
                 self.assertLess(len(answer), 64, words)
+        self.agree(coordinator)
+
+    def test_tls_of_others_is_turned_away(self):
+        coordinator = self.cluster.coordinator(nodes="2")
+        browser = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        browser.check_hostname = False
+        browser.verify_mode = ssl.CERT_NONE
+        for oldest in (ssl.TLSVersion.TLSv1_3, ssl.TLSVersion.TLSv1_2):
+            browser.maximum_version = oldest
+            with connect(self.cluster.address) as peer, self.assertRaises((ssl.SSLError, ConnectionError)):
+                browser.wrap_socket(peer)
+        coordinator.wait_for("turned away .*TLS of something else")
+        self.agree(coordinator)
+
+    def test_wrong_secret_run_and_role_are_told_apart_here_and_not_there(self):
+        coordinator = self.cluster.coordinator(nodes="2")
+        key = derived(self.cluster.secret.read_bytes(), b"autobatch tls psk v1")
+        alerts = []
+        for identity, its_key, reason in (
+                ("autobatch1 agent job", derived(b"another secret", b"autobatch tls psk v1"), "has another secret"),
+                ("autobatch1 agent other", key, "belongs to another run"),
+                ("autobatch1 coordinator job", key, "has the wrong role")):
+            alerts.append(alert(self.cluster.address, identity, its_key))
+            coordinator.wait_for(reason)
+        self.assertEqual(len(set(alerts)), 1, alerts)
+        self.agree(coordinator)
+
+    def test_session_that_is_played_back_whole_or_in_part_is_turned_away(self):
+        coordinator = self.cluster.coordinator(nodes="2")
+        real = self.cluster.address
+        recorder = Recorder(self, real)
+        self.cluster.address = recorder.address
+        honest = Member(self.cluster, "n9")
+        honest.hello()
+        self.cluster.address = real
+        honest.discard()
+        coordinator.wait_for("n9 is lost")
+        joined = coordinator.said.count("n9 at")
+        for part in (recorder.said, recorder.said[:len(recorder.said) // 2], recorder.said[:20]):
+            with connect(real) as peer, contextlib.suppress(ConnectionError):
+                peer.sendall(part)
+                peer.shutdown(socket.SHUT_WR)
+                while peer.recv(4096):
+                    pass
+        self.assertEqual(coordinator.said.count("n9 at"), joined)
         self.agree(coordinator)
 
     def test_silent_peers_and_slow_ones_have_one_deadline_in_all(self):

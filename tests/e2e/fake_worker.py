@@ -3,10 +3,12 @@
 Each of its processes writes "PHASE PID" to the FIFO FAKE_FIFO, where that is named.
 """
 
+import ctypes
 import json
 import os
 import signal
 import sys
+import uuid
 
 FAULT = os.environ.get("FAKE", "")
 MIB = 1 << 20
@@ -25,13 +27,29 @@ def tell(phase):
     os.close(fifo)
 
 
+def devices():
+    """Those of a simulated driver, where there is one."""
+    if "AUTOBATCH_SIM_DEVICES" not in os.environ:
+        return []
+    driver = ctypes.CDLL("libcuda.so.1")
+    count, identity = ctypes.c_int(), (ctypes.c_ubyte * 16)()
+    driver.cuInit(0)
+    driver.cuDeviceGetCount(ctypes.byref(count))
+    found = []
+    for number in range(count.value):
+        driver.cuDeviceGetUuid_v2(identity, number)
+        found.append({"uuid": f"GPU-{uuid.UUID(bytes=bytes(identity))}", "kind": "cuda"})
+    return found
+
+
 def describe():
     tell("describe")
     if FAULT == "describe-hang":
         forever()
     if FAULT == "describe-library":
         sys.exit("worker: error while loading shared libraries: libc10.so: cannot open")
-    print("no description" if FAULT == "describe-garbage" else '{"libtorch_version":"2.11.0"}')
+    print("no description" if FAULT == "describe-garbage" else
+          json.dumps({"libtorch_version": "2.11.0", "devices": devices()}))
 
 
 def daemonise():
