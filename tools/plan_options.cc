@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "autobatch/base/files.h"
 #include "autobatch/base/status_macros.h"
-#include "autobatch/base/version.h"
+#include "autobatch/probe/flag_group.h"
 #include "autobatch/probe/flag_reader.h"
 
 namespace autobatch {
@@ -17,52 +17,53 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr unsigned kLineLength = 96;
-
 po::options_description AllOptions() {
-  po::options_description devices("What the devices can take (one of these)", kLineLength);
-  devices.add_options()("batch", TextOption("N"),
-                        "samples of a micro-step that are safe on every device")(
-      "shares", TextOption("N,N,..."), "each rank's own, in the order of the ranks")(
-      "report", po::value<std::vector<std::string>>()->value_name("FILE"),
-      "what probe --json wrote on a node; once for each node. The least batch of all devices "
-      "counts; "
-      "which one sets it, and why, is said too")("per-device", po::bool_switch(),
-                                                 "with --report: each device takes its own batch");
+  const auto devices =
+      FlagGroup("What the devices can take (one of these)")
+          .Value("batch", "N", "samples of a micro-step that are safe on every device")
+          .Value("shares", "N,N,...", "each rank's own, in the order of the ranks")
+          .Values("report", "FILE",
+                  "what probe --json wrote on a node; once for each node. The least batch of all "
+                  "devices counts; which one sets it, and why, is said too")
+          .Switch("per-device", "with --report: each device takes its own batch");
 
-  po::options_description job("The job", kLineLength);
-  job.add_options()(
-      "world-size", TextOption("N"),
-      "its processes now, as the launcher's WORLD_SIZE (default: one for each share or "
-      "device)")("min-world-size", TextOption("N"), "smallest world that gets a row (default: 1)")(
-      "max-world-size", TextOption("N"), "largest (default: the present one)")(
-      "model-parallel-size", TextOption("N"),
-      "processes that hold one replica of the model, and share its samples (default: 1)")(
-      "sharded", po::bool_switch(),
-      "FSDP, ZeRO: in a smaller world each rank needs more memory, and there is no row")(
-      "deepspeed", TextOption("FILE"),
-      "a DeepSpeed configuration: its elasticity block gives batch, rule and global batch where "
-      "they "
-      "are not given here, and the table shows where DeepSpeed could run");
+  const auto job =
+      FlagGroup("The job")
+          .Value("world-size", "N",
+                 "its processes now, as the launcher's WORLD_SIZE (default: one for each share or "
+                 "device)")
+          .Value("min-world-size", "N", "smallest world that gets a row (default: 1)")
+          .Value("max-world-size", "N", "largest (default: the present one)")
+          .Value("model-parallel-size", "N",
+                 "processes that hold one replica of the model, and share its samples (default: 1)")
+          .Switch("sharded",
+                  "FSDP, ZeRO: in a smaller world each rank needs more memory, and there is no row")
+          .Value(
+              "deepspeed", "FILE",
+              "a DeepSpeed configuration: its elasticity block gives batch, rule and global batch "
+              "where they are not given here, and the table shows where DeepSpeed could run");
 
-  po::options_description batch("The global batch", kLineLength);
-  batch.add_options()("rule", TextOption("R"),
-                      "largest: all that is safe; exact: --global-batch in every world; band: the "
-                      "most even one within --band of it (default: by what is given)")(
-      "global-batch", TextOption("N"), "samples of one optimizer step, over all ranks")(
-      "band", TextOption("PERCENT"), "to either side of the global batch, up to 50")(
-      "accumulation", TextOption("N"),
-      "largest: micro-steps of an optimizer step (default: 1); the other rules find their own")(
-      "dataset-size", TextOption("N"), "samples in the data set, to count an epoch's steps")(
-      "drop-last", po::bool_switch(), "leave out an epoch's last, smaller step")(
-      "samples-seen", TextOption("N"), "trained on so far: where training goes on")(
-      "lr-rule", TextOption("R"),
-      "how the learning rate follows the global batch: none, linear, sqrt (default: none)")(
-      "reference-batch", TextOption("N"), "the global batch that the learning rate was tuned for");
+  const auto batch =
+      FlagGroup("The global batch")
+          .Value("rule", "R",
+                 "largest: all that is safe; exact: --global-batch in every world; band: the most "
+                 "even one within --band of it (default: by what is given)")
+          .Value("global-batch", "N", "samples of one optimizer step, over all ranks")
+          .Value("band", "PERCENT", "to either side of the global batch, up to 50")
+          .Value("accumulation", "N",
+                 "largest: micro-steps of an optimizer step (default: 1); the other rules find "
+                 "their own")
+          .Value("dataset-size", "N", "samples in the data set, to count an epoch's steps")
+          .Switch("drop-last", "leave out an epoch's last, smaller step")
+          .Value("samples-seen", "N", "trained on so far: where training goes on")
+          .Value(
+              "lr-rule", "R",
+              "how the learning rate follows the global batch: none, linear, sqrt (default: none)")
+          .Value("reference-batch", "N", "the global batch that the learning rate was tuned for");
 
-  po::options_description output("Output", kLineLength);
-  output.add_options()("json", TextOption("FILE|-"), "write the plan; - is stdout, without table")(
-      "help,h", po::bool_switch(), "this text")("version", po::bool_switch(), "the version");
+  const auto output = FlagGroup("Output")
+                          .Value("json", "FILE|-", "write the plan; - is stdout, without table")
+                          .HelpAndVersion();
 
   po::options_description all;
   return std::move(all.add(devices).add(job).add(batch).add(output));
@@ -153,8 +154,7 @@ absl::StatusOr<PlanOptions> ParsePlanOptions(std::span<const std::string> argume
                       ParseFlags(AllOptions(), arguments, "see --help"));
   PlanOptions options;
   FlagReader read(values);
-  if (read.Switch("help")) options.print_and_exit = HelpText();
-  if (read.Switch("version")) options.print_and_exit = absl::StrCat("autobatch ", kVersion, "\n");
+  options.print_and_exit = HelpOrVersion(values, HelpText);
   if (!options.print_and_exit.empty()) return options;
 
   ReadRequest(read, options);
@@ -165,16 +165,11 @@ absl::StatusOr<PlanOptions> ParsePlanOptions(std::span<const std::string> argume
   read.Read("max-world-size", options.max_world_size, WholeNumber);
   read.Read("samples-seen", options.samples_seen, WholeNumber);
   options.per_device = read.Switch("per-device");
-  if (values.count("report") > 0) {
-    for (const std::string& path : values["report"].as<std::vector<std::string>>()) {
-      options.reports.push_back(ResolveUserPath(path));
-    }
+  for (const std::string& path : read.Texts("report")) {
+    options.reports.push_back(ResolveUserPath(path));
   }
-  read.Text("deepspeed", options.deepspeed_path);
-  read.Text("json", options.json_path);
-  for (std::string* path : {&options.deepspeed_path, &options.json_path}) {
-    if (!path->empty() && *path != "-") *path = ResolveUserPath(*path);
-  }
+  read.Path("deepspeed", options.deepspeed_path);
+  read.Path("json", options.json_path);
   AB_RETURN_IF_ERROR(read.status());
   AB_RETURN_IF_ERROR(CheckSources(options));
   return options;

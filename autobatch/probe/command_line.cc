@@ -15,7 +15,6 @@
 #include "autobatch/base/nearest.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/base/units.h"
-#include "autobatch/base/version.h"
 #include "autobatch/probe/command_line_options.h"
 #include "autobatch/probe/flag_reader.h"
 #include "autobatch/types/builtin_workloads.h"
@@ -140,23 +139,21 @@ absl::Status ReadWorkload(const po::variables_map& values, FlagReader& read, Pro
   read.Read("classes", workload.classes, WholeNumber);
   read.Read("max-objects", workload.max_objects, WholeNumber);
   read.Read("eval-batch", workload.evaluation_batch, WholeNumber);
-  if (values.count("input") > 0) {
-    for (const std::string& text : values["input"].as<std::vector<std::string>>()) {
-      const absl::StatusOr<TensorSpec> input = ParseTensorSpec(text);
-      if (!input.ok()) {
-        return absl::InvalidArgumentError(absl::StrCat("--input: ", input.status().message()));
-      }
-      workload.inputs.push_back(*input);
+  for (const std::string& text : read.Texts("input")) {
+    const absl::StatusOr<TensorSpec> input = ParseTensorSpec(text);
+    if (!input.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("--input: ", input.status().message()));
     }
+    workload.inputs.push_back(*input);
   }
   read.Read("target", workload.target, ParseTensorSpec);
-  if (values.count("loss") > 0) workload.loss = values["loss"].as<std::string>();
+  read.Text("loss", workload.loss);
   AB_RETURN_IF_ERROR(read.status());
   return ValidateWorkload(workload);
 }
 
 void ReadDevices(const po::variables_map& values, FlagReader& read, ProbeSpec& probe) {
-  if (values.count("device") > 0) probe.devices = values["device"].as<std::string>();
+  read.Text("device", probe.devices);
   read.Enum("scope", probe.scope);
   read.Read("parallel", probe.parallel, WholeNumber);
   read.Read("memory-limit", probe.memory_limit_bytes, ParseBytes);
@@ -194,10 +191,8 @@ void ReadSearch(FlagReader& read, ProbeSpec& probe) {
 
 absl::Status ReadOutput(const po::variables_map& values, FlagReader& read, CommandLine& line) {
   read.Enum("format", line.format);
-  if (values.count("json") > 0) {
-    line.json_path = values["json"].as<std::string>();
-  }
-  if (values.count("html") > 0) line.html_path = values["html"].as<std::string>();
+  read.Path("json", line.json_path);
+  read.Path("html", line.html_path);
   if (line.json_path == "-" && line.format == OutputFormat::kEnv) {
     return absl::InvalidArgumentError(
         "--json - and --format env both want stdout; write the JSON to a file");
@@ -208,10 +203,6 @@ absl::Status ReadOutput(const po::variables_map& values, FlagReader& read, Comma
   if (!line.html_path.empty() && line.html_path == line.json_path) {
     return absl::InvalidArgumentError("--json and --html contradict: both name the same file");
   }
-  if (!line.html_path.empty()) line.html_path = ResolveUserPath(line.html_path);
-  if (!line.json_path.empty() && line.json_path != "-") {
-    line.json_path = ResolveUserPath(line.json_path);
-  }
   line.quiet = read.Switch("quiet");
   line.verbose = read.Switch("verbose");
   line.probe.use_cache = !read.Switch("no-cache");
@@ -219,7 +210,7 @@ absl::Status ReadOutput(const po::variables_map& values, FlagReader& read, Comma
     if (!line.probe.use_cache) {
       return absl::InvalidArgumentError("--no-cache and --cache-dir contradict: ask for one");
     }
-    line.probe.cache_directory = ResolveUserPath(values["cache-dir"].as<std::string>());
+    read.Path("cache-dir", line.probe.cache_directory);
   }
   return read.status();
 }
@@ -237,8 +228,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> argume
                  "a workload is named by --workload NAME, a command of your own follows '--'"));
   CommandLine line;
   FlagReader read(values);
-  if (read.Switch("help")) line.print_and_exit = HelpText();
-  if (read.Switch("version")) line.print_and_exit = absl::StrCat("autobatch ", kVersion, "\n");
+  line.print_and_exit = HelpOrVersion(values, HelpText);
   if (!line.print_and_exit.empty()) return line;
 
   if (has_command) {

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <utility>
 
-#include "autobatch/probe/flag_reader.h"
+#include "autobatch/probe/flag_group.h"
 #include "autobatch/types/builtin_workloads.h"
 
 namespace autobatch {
@@ -12,97 +12,86 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr unsigned kLineLength = 96;
-
 po::options_description WorkloadOptions() {
-  po::options_description group("What one training step is", kLineLength);
-  group.add_options()("workload", TextOption("NAME|FILE"),
-                      "a built-in model (below) or a TorchScript file (default: resnet18)")(
-      "precision", TextOption("P"),
-      "fp32, amp_fp16 (with loss scaling) or amp_bf16 (default: fp32 on the CPU, amp_fp16 on a "
-      "GPU)")("optimizer", TextOption("O"), "sgd, momentum, adam or adamw (default: momentum)")(
-      "zero-grad", TextOption("Z"), "what zero_grad leaves: none or zero (default: none)")(
-      "ema", po::bool_switch(), "keep an exponential moving average of the parameters")(
-      "channels-last", po::bool_switch(), "NHWC memory layout")(
-      "cudnn-benchmark", po::bool_switch(), "let cuDNN time its algorithms")(
-      "image-size", TextOption("PX"), "pixels a side (default: 224)")(
-      "sequence-length", TextOption("N"), "tokens a sample (default: 1024)")(
-      "classes", TextOption("N"), "classes (default: 1000)")(
-      "max-objects", TextOption("N"), "objects in the detector's worst image (default: 100)")(
-      "eval-batch", TextOption("N"),
-      "samples of the evaluation step; 0: none (default: the training batch)")(
-      "input", po::value<std::vector<std::string>>()->value_name("SPEC"),
-      "TorchScript: one input without its batch dimension, such as float32:3x224x224 or "
-      "int64:128:0..50257; once for each")(
-      "target", TextOption("SPEC"),
-      "TorchScript: what the loss compares with, such as int64::0..1000")(
-      "loss", TextOption("L"),
-      "TorchScript: cross_entropy, mse, bce_with_logits, mean, or output (default: cross_entropy)");
-  return group;
+  return FlagGroup("What one training step is")
+      .Value("workload", "NAME|FILE",
+             "a built-in model (below) or a TorchScript file (default: resnet18)")
+      .Value("precision", "P",
+             "fp32, amp_fp16 (with loss scaling) or amp_bf16 (default: fp32 on the CPU, amp_fp16 "
+             "on a GPU)")
+      .Value("optimizer", "O", "sgd, momentum, adam or adamw (default: momentum)")
+      .Value("zero-grad", "Z", "what zero_grad leaves: none or zero (default: none)")
+      .Switch("ema", "keep an exponential moving average of the parameters")
+      .Switch("channels-last", "NHWC memory layout")
+      .Switch("cudnn-benchmark", "let cuDNN time its algorithms")
+      .Value("image-size", "PX", "pixels a side (default: 224)")
+      .Value("sequence-length", "N", "tokens a sample (default: 1024)")
+      .Value("classes", "N", "classes (default: 1000)")
+      .Value("max-objects", "N", "objects in the detector's worst image (default: 100)")
+      .Value("eval-batch", "N",
+             "samples of the evaluation step; 0: none (default: the training batch)")
+      .Values("input", "SPEC",
+              "TorchScript: one input without its batch dimension, such as float32:3x224x224 or "
+              "int64:128:0..50257; once for each")
+      .Value("target", "SPEC", "TorchScript: what the loss compares with, such as int64::0..1000")
+      .Value("loss", "L",
+             "TorchScript: cross_entropy, mse, bce_with_logits, mean, or output (default: "
+             "cross_entropy)");
 }
 
 po::options_description DeviceOptions() {
-  po::options_description group("Devices and memory", kLineLength);
-  group.add_options()("device", TextOption("LIST"),
-                      "cuda, cuda:0,2 (numbers as CUDA_VISIBLE_DEVICES leaves them) or cpu "
-                      "(default: every visible GPU, else the CPU)")(
-      "scope", TextOption("S"),
-      "what one trial of a command runs on: device (each by itself) or node (all at once, as "
-      "torchrun trains) (default: device)")("parallel", TextOption("N"),
-                                            "devices probed at the same time; 0: all (default: 0)")(
-      "memory-limit", TextOption("SIZE"),
-      "as if no more than this were free, such as 8GiB; the CPU takes at most 2 GiB without it")(
-      "headroom", TextOption("SIZE|%"),
-      "held back on top of everything measured, such as 1GiB or 5% (default: the larger of 256 MiB "
-      "and 2 %)")("communicator", TextOption("SIZE"),
-                  "held back for NCCL (default: 0 for one rank, else 1GiB)")(
-      "world-size", TextOption("N"),
-      "ranks of the data-parallel job (default: the devices probed)");
-  return group;
+  return FlagGroup("Devices and memory")
+      .Value("device", "LIST",
+             "cuda, cuda:0,2 (numbers as CUDA_VISIBLE_DEVICES leaves them) or cpu (default: every "
+             "visible GPU, else the CPU)")
+      .Value("scope", "S",
+             "what one trial of a command runs on: device (each by itself) or node (all at once, "
+             "as torchrun trains) (default: device)")
+      .Value("parallel", "N", "devices probed at the same time; 0: all (default: 0)")
+      .Value(
+          "memory-limit", "SIZE",
+          "as if no more than this were free, such as 8GiB; the CPU takes at most 2 GiB without it")
+      .Value("headroom", "SIZE|%",
+             "held back on top of everything measured, such as 1GiB or 5% (default: the larger of "
+             "256 MiB and 2 %)")
+      .Value("communicator", "SIZE", "held back for NCCL (default: 0 for one rank, else 1GiB)")
+      .Value("world-size", "N", "ranks of the data-parallel job (default: the devices probed)");
 }
 
 po::options_description SearchOptions() {
-  po::options_description group("The search", kLineLength);
-  group.add_options()(
-      "strategy", TextOption("S"),
-      "confirm, or a seed estimator: yolov5, ultralytics, ultralytics-8.4 (default: confirm)")(
-      "fraction", TextOption("F"),
-      "share of the device that a seed estimator aims at (default: the original's)")(
-      "confirm", po::bool_switch(),
-      "run a seed estimator's answer too; without it the answer is an estimate")(
-      "max-batch", TextOption("N"), "never answer more (default: 65536)")(
-      "dataset-size", TextOption("N"),
-      "samples in the data set; caps the batch at one rank's share")(
-      "multiple-of", TextOption("N"), "round the answer down to a multiple, then confirm that")(
-      "power-of-two", po::bool_switch(),
-      "round the answer down to a power of two, then confirm that")(
-      "tolerance", TextOption("F"), "how close to the true maximum, as a fraction (default: 0.03)")(
-      "throughput-knee", po::bool_switch(),
-      "stop where a larger batch trains no more samples a second")(
-      "steps", TextOption("N"), "steps of an exploring trial, at least 3 (default: 3)")(
-      "confirm-steps", TextOption("N"), "steps of the confirming trial, at least 4 (default: 8)")(
-      "accumulation", TextOption("N"),
-      "micro-steps in each optimizer step of the confirming trial (default: 1)")(
-      "time-limit", TextOption("T"),
-      "for each device, such as 90s or 5m (default: 120s on the CPU, none on a GPU)")(
-      "trial-timeout", TextOption("T"), "a trial that takes longer is hung (default: 10m)")(
-      "seed", TextOption("N"), "of the synthetic data (default: 0)");
-  return group;
+  return FlagGroup("The search")
+      .Value(
+          "strategy", "S",
+          "confirm, or a seed estimator: yolov5, ultralytics, ultralytics-8.4 (default: confirm)")
+      .Value("fraction", "F",
+             "share of the device that a seed estimator aims at (default: the original's)")
+      .Switch("confirm", "run a seed estimator's answer too; without it the answer is an estimate")
+      .Value("max-batch", "N", "never answer more (default: 65536)")
+      .Value("dataset-size", "N", "samples in the data set; caps the batch at one rank's share")
+      .Value("multiple-of", "N", "round the answer down to a multiple, then confirm that")
+      .Switch("power-of-two", "round the answer down to a power of two, then confirm that")
+      .Value("tolerance", "F", "how close to the true maximum, as a fraction (default: 0.03)")
+      .Switch("throughput-knee", "stop where a larger batch trains no more samples a second")
+      .Value("steps", "N", "steps of an exploring trial, at least 3 (default: 3)")
+      .Value("confirm-steps", "N", "steps of the confirming trial, at least 4 (default: 8)")
+      .Value("accumulation", "N",
+             "micro-steps in each optimizer step of the confirming trial (default: 1)")
+      .Value("time-limit", "T",
+             "for each device, such as 90s or 5m (default: 120s on the CPU, none on a GPU)")
+      .Value("trial-timeout", "T", "a trial that takes longer is hung (default: 10m)")
+      .Value("seed", "N", "of the synthetic data (default: 0)");
 }
 
 po::options_description OutputOptions() {
-  po::options_description group("Output", kLineLength);
-  group.add_options()("format", TextOption("F"),
-                      "what stdout gets: table, json, or env (lines for eval) (default: table)")(
-      "json", TextOption("FILE|-"), "write the whole report, every trial included; - is stdout")(
-      "html", TextOption("FILE"), "write a page with the memory-against-batch plot of each device")(
-      "quiet,q", po::bool_switch(), "no banner and no progress on stderr")(
-      "verbose", po::bool_switch(), "log what is decided, to stderr")(
-      "no-cache", po::bool_switch(), "do not use or keep earlier answers")(
-      "cache-dir", TextOption("DIR"),
-      "where they are (default: $XDG_CACHE_HOME/autobatch/results)")(
-      "help,h", po::bool_switch(), "this text")("version", po::bool_switch(), "the version");
-  return group;
+  return FlagGroup("Output")
+      .Value("format", "F",
+             "what stdout gets: table, json, or env (lines for eval) (default: table)")
+      .Value("json", "FILE|-", "write the whole report, every trial included; - is stdout")
+      .Value("html", "FILE", "write a page with the memory-against-batch plot of each device")
+      .QuietAndVerbose("no banner and no progress on stderr")
+      .Switch("no-cache", "do not use or keep earlier answers")
+      .Value("cache-dir", "DIR", "where they are (default: $XDG_CACHE_HOME/autobatch/results)")
+      .HelpAndVersion();
 }
 
 }  // namespace

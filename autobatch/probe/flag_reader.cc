@@ -4,14 +4,11 @@
 
 #include "absl/strings/numbers.h"
 #include "autobatch/base/nearest.h"
+#include "autobatch/base/version.h"
 
 namespace autobatch {
 
 namespace po = boost::program_options;
-
-po::typed_value<std::string>* TextOption(const char* name) {
-  return po::value<std::string>()->value_name(name);
-}
 
 absl::Status UnknownFlag(const std::string& argument, const po::options_description& options) {
   const std::string name = argument.substr(0, argument.find('='));
@@ -53,10 +50,24 @@ absl::StatusOr<po::variables_map> ParseFlags(const po::options_description& opti
   return values;
 }
 
+std::string HelpOrVersion(const po::variables_map& values, std::string (*help)()) {
+  if (values["version"].as<bool>()) return absl::StrCat("autobatch ", kVersion, "\n");
+  return values["help"].as<bool>() ? help() : "";
+}
+
 absl::StatusOr<int64_t> WholeNumber(const std::string& text) {
   int64_t value = 0;
   if (absl::SimpleAtoi(text, &value)) return value;
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a whole number, such as 64"));
+}
+
+std::function<absl::StatusOr<int64_t>(const std::string&)> WholeNumberFrom(int64_t least) {
+  return [least](const std::string& text) -> absl::StatusOr<int64_t> {
+    int64_t value = 0;
+    if (absl::SimpleAtoi(text, &value) && value >= least) return value;
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' is not a whole number from ", least, " up"));
+  };
 }
 
 absl::StatusOr<double> Number(const std::string& text) {
@@ -67,8 +78,12 @@ absl::StatusOr<double> Number(const std::string& text) {
 
 absl::StatusOr<absl::Duration> TimeSpan(const std::string& text) {
   absl::Duration value;
-  if (absl::ParseDuration(text, &value)) return value;
-  if (double seconds = 0; absl::SimpleAtod(text, &seconds)) return absl::Seconds(seconds);
+  bool read = absl::ParseDuration(text, &value);
+  if (double seconds = 0; !read && absl::SimpleAtod(text, &seconds)) {
+    value = absl::Seconds(seconds);
+    read = true;
+  }
+  if (read && value >= absl::ZeroDuration()) return value;
   return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a time, such as 90s or 5m"));
 }
 

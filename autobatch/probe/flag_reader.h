@@ -3,22 +3,22 @@
 
 #include <boost/program_options.hpp>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "autobatch/base/files.h"
 #include "autobatch/types/enum_names.h"
 
 namespace autobatch {
-
-// An option that takes a text, which its reader checks; `name` stands for it in --help.
-boost::program_options::typed_value<std::string>* TextOption(const char* name);
 
 // Parses arguments into the options that there are. InvalidArgument names what is wrong: an unknown
 // option (the nearest one is offered), an empty value, an argument without its option (`misplaced`
@@ -31,13 +31,18 @@ absl::StatusOr<boost::program_options::variables_map> ParseFlags(
 absl::Status UnknownFlag(const std::string& argument,
                          const boost::program_options::options_description& options);
 
+// What --help or --version prints, if one of them was given; else "".
+std::string HelpOrVersion(const boost::program_options::variables_map& values,
+                          std::string (*help)());
+
 // What values are read by; InvalidArgument shows one that would be right.
 absl::StatusOr<int64_t> WholeNumber(const std::string& text);
+std::function<absl::StatusOr<int64_t>(const std::string&)> WholeNumberFrom(int64_t least);
 absl::StatusOr<double> Number(const std::string& text);
-// "90s", "5m", "2.5" (seconds).
+// "90s", "5m", "2.5" (seconds); not below zero.
 absl::StatusOr<absl::Duration> TimeSpan(const std::string& text);
 
-// Reads one option after the other; keeps the first error.
+// Reads the options of a FlagGroup, one after the other; keeps the first error.
 class FlagReader {
  public:
   // `values` outlives it.
@@ -66,6 +71,18 @@ class FlagReader {
   // The text as it is.
   void Text(const char* name, std::string& out) {
     if (status_.ok() && values_.count(name) > 0) out = values_[name].as<std::string>();
+  }
+
+  // A path as the user meant it, a default that `out` has included; "-" as it is.
+  void Path(const char* name, std::string& out) {
+    Text(name, out);
+    if (!out.empty() && out != "-") out = ResolveUserPath(out);
+  }
+
+  // The texts of an option that may be given again and again.
+  std::vector<std::string> Texts(const char* name) const {
+    if (values_.count(name) == 0) return {};
+    return values_[name].as<std::vector<std::string>>();
   }
 
   template <typename T>

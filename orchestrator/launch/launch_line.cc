@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "autobatch/base/files.h"
 #include "autobatch/base/nearest.h"
 #include "autobatch/base/status_macros.h"
-#include "autobatch/base/version.h"
 #include "autobatch/probe/flag_reader.h"
 #include "autobatch/types/enum_names.h"
 #include "orchestrator/dialect/run_id.h"
@@ -26,67 +23,28 @@ namespace {
 
 namespace po = boost::program_options;
 
-std::string TextOf(const po::variables_map& values, const char* name) {
-  return values.count(name) > 0 ? values[name].as<std::string>() : "";
-}
-
-absl::Status Wrong(const char* name, absl::string_view text, absl::string_view expected) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("--", name, " '", absl::CEscape(text), "': expected ", expected));
-}
-
-absl::Status ReadNumber(const po::variables_map& values, const char* name, int64_t least,
-                        std::optional<int64_t>& out) {
-  if (values.count(name) == 0) return absl::OkStatus();
-  int64_t number = 0;
-  const std::string text = TextOf(values, name);
-  if (!absl::SimpleAtoi(text, &number) || number < least) {
-    return Wrong(name, text, absl::StrCat("a whole number from ", least, " up"));
-  }
-  out = number;
-  return absl::OkStatus();
-}
-
-absl::Status ReadTime(const po::variables_map& values, const char* name, absl::Duration& out) {
-  if (values.count(name) == 0) return absl::OkStatus();
-  const std::string text = TextOf(values, name);
-  double seconds = 0;
-  const bool plain = absl::SimpleAtod(text, &seconds);
-  if (plain) out = absl::Seconds(seconds);
-  if ((!plain && !absl::ParseDuration(text, &out)) || out < absl::ZeroDuration()) {
-    return Wrong(name, text, "a time, such as 90s or 5m");
-  }
-  return absl::OkStatus();
-}
-
-// Enumerators are spelt with '-' on a command line.
-template <typename T>
-absl::Status ReadEnum(const po::variables_map& values, const char* name, std::optional<T>& out) {
-  if (values.count(name) == 0) return absl::OkStatus();
+// Its names are spelt with '-' here.
+absl::StatusOr<LaunchFormat> FormatNamed(const std::string& text) {
   std::vector<std::string> valid;
-  for (const std::string& known : EnumNames<T>()) {
+  for (const std::string& known : EnumNames<LaunchFormat>()) {
     valid.push_back(absl::StrReplaceAll(known, {{"_", "-"}}));
-    if (valid.back() == TextOf(values, name)) {
-      AB_ASSIGN_OR_RETURN(out, ParseEnum<T>(name, known));
-      return absl::OkStatus();
-    }
+    if (valid.back() == text) return ParseEnum<LaunchFormat>("format", known);
   }
-  return UnknownName(absl::StrCat("--", name), TextOf(values, name), valid);
+  return UnknownName("format", text, valid);
 }
 
 absl::Status Contradict(absl::string_view one, absl::string_view other, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(one, " and ", other, " contradict: ", why));
 }
 
-absl::Status ReadSource(const po::variables_map& values, const Environment& environment,
-                        LaunchLine& line) {
+absl::Status ReadSource(FlagReader& read, const Environment& environment, LaunchLine& line) {
   const auto variable = [&](const char* name) {
     const auto found = environment.find(name);
     return found == environment.end() ? std::string() : found->second;
   };
-  line.worker = values["worker"].as<bool>();
-  line.socket = TextOf(values, "socket");
-  line.record = TextOf(values, "record");
+  line.worker = read.Switch("worker");
+  read.Path("socket", line.socket);
+  read.Path("record", line.record);
   if (!line.socket.empty() && !line.record.empty()) {
     return Contradict("--socket", "--record", "the agent behind the socket has the record");
   }
@@ -94,31 +52,30 @@ absl::Status ReadSource(const po::variables_map& values, const Environment& envi
     line.socket = variable("AUTOBATCH_SOCKET");
     if (line.socket.empty()) line.record = variable("AUTOBATCH_RECORD");
   }
-  if (!line.record.empty()) line.record = ResolveUserPath(line.record);
-  if (!line.socket.empty()) line.socket = ResolveUserPath(line.socket);
-  line.run_id = TextOf(values, "run-id");
+  read.Text("run-id", line.run_id);
   if (line.run_id.empty()) line.run_id = variable("AUTOBATCH_RUN_ID");
   if (!line.run_id.empty()) AB_RETURN_IF_ERROR(CheckRunId(line.run_id));
-  line.secret_file = TextOf(values, "secret-file");
-  AB_RETURN_IF_ERROR(ReadNumber(values, "secret-fd", 0, line.secret_descriptor));
+  read.Path("secret-file", line.secret_file);
+  read.Read("secret-fd", line.secret_descriptor, WholeNumberFrom(0));
   if (!line.secret_file.empty() && line.secret_descriptor.has_value()) {
     return Contradict("--secret-file", "--secret-fd", "there is one secret");
   }
-  if (!line.secret_file.empty()) line.secret_file = ResolveUserPath(line.secret_file);
-  return ReadTime(values, "wait", line.wait);
+  read.Read("wait", line.wait, TimeSpan);
+  return read.status();
 }
 
-absl::Status ReadStart(const po::variables_map& values, LaunchLine& line) {
-  AB_RETURN_IF_ERROR(ReadNumber(values, "world-size", 1, line.world_size));
-  AB_RETURN_IF_ERROR(ReadNumber(values, "fallback-batch", 1, line.fallback_batch));
+absl::Status ReadStart(FlagReader& read, LaunchLine& line) {
+  read.Read("world-size", line.world_size, WholeNumberFrom(1));
+  read.Read("fallback-batch", line.fallback_batch, WholeNumberFrom(1));
+  read.Enum("when-world-changes", line.when_world_changes);
+  read.Read("grace", line.grace, TimeSpan);
+  AB_RETURN_IF_ERROR(read.status());
   if (line.fallback_batch.value_or(0) > kMaxMicroBatch) {
     return absl::InvalidArgumentError(absl::StrCat("--fallback-batch: ", *line.fallback_batch,
                                                    " is above ", kMaxMicroBatch,
                                                    ", the largest batch of a rank"));
   }
-  AB_RETURN_IF_ERROR(ReadEnum(values, "when-world-changes", line.when_world_changes));
-  AB_RETURN_IF_ERROR(ReadTime(values, "grace", line.grace));
-  line.allow_simulated = values["allow-simulated"].as<bool>();
+  line.allow_simulated = read.Switch("allow-simulated");
   if (line.worker && line.world_size.has_value()) {
     return Contradict("--worker", "--world-size", "a worker's world is what its launcher says");
   }
@@ -133,18 +90,21 @@ absl::Status ReadStart(const po::variables_map& values, LaunchLine& line) {
   return absl::OkStatus();
 }
 
-absl::Status ReadHost(const po::variables_map& values, LaunchLine& line) {
-  AB_RETURN_IF_ERROR(ReadNumber(values, "min-nodes", 1, line.min_nodes));
-  AB_RETURN_IF_ERROR(ReadNumber(values, "max-nodes", 1, line.max_nodes));
+absl::Status ReadHost(FlagReader& read, LaunchLine& line) {
+  read.Read("min-nodes", line.min_nodes, WholeNumberFrom(1));
+  read.Read("max-nodes", line.max_nodes, WholeNumberFrom(1));
+  read.Text("coordinator", line.coordinator);
+  std::string probe;
+  read.Text("probe", probe);
+  AB_RETURN_IF_ERROR(read.status());
   if (line.min_nodes.value_or(1) > line.max_nodes.value_or(line.min_nodes.value_or(1))) {
     return Contradict("--min-nodes", "--max-nodes", "the minimum is above the maximum");
   }
-  line.coordinator = TextOf(values, "coordinator");
-  line.host_coordinator = values["host-coordinator"].as<bool>();
+  line.host_coordinator = read.Switch("host-coordinator");
   if (line.host_coordinator && !line.coordinator.empty()) {
     return Contradict("--host-coordinator", "--coordinator", "it is here, or it is there");
   }
-  AB_ASSIGN_OR_RETURN(line.probe_command, SplitWords(TextOf(values, "probe")));
+  AB_ASSIGN_OR_RETURN(line.probe_command, SplitWords(probe));
   return absl::OkStatus();
 }
 
@@ -165,12 +125,12 @@ absl::Status CheckNothingHosted(const po::variables_map& values, const LaunchLin
                     "nothing is agreed here, the record is there already");
 }
 
-absl::Status ReadOutput(const po::variables_map& values, LaunchLine& line) {
-  AB_RETURN_IF_ERROR(ReadEnum(values, "format", line.format));
-  line.publish = TextOf(values, "publish");
-  if (!line.publish.empty()) line.publish = ResolveUserPath(line.publish);
-  line.quiet = values["quiet"].as<bool>();
-  line.verbose = values["verbose"].as<bool>();
+absl::Status ReadOutput(FlagReader& read, LaunchLine& line) {
+  read.Read("format", line.format, FormatNamed);
+  read.Path("publish", line.publish);
+  AB_RETURN_IF_ERROR(read.status());
+  line.quiet = read.Switch("quiet");
+  line.verbose = read.Switch("verbose");
   const bool output = line.format.has_value() || !line.publish.empty();
   if (line.format.has_value() && !line.publish.empty()) {
     return Contradict("--format", "--publish", "one writes to stdout, the other to a folder");
@@ -231,16 +191,14 @@ absl::StatusOr<LaunchLine> ParseLaunchLine(std::span<const std::string> argument
   LaunchLine line;
   AB_ASSIGN_OR_RETURN(const po::variables_map values,
                       ParseOptions({arguments.begin(), dashes}, line));
-  if (values["help"].as<bool>()) line.print_and_exit = LaunchHelpText();
-  if (values["version"].as<bool>()) {
-    line.print_and_exit = absl::StrCat("autobatch ", kVersion, "\n");
-  }
+  line.print_and_exit = HelpOrVersion(values, LaunchHelpText);
   if (!line.print_and_exit.empty()) return line;
   if (dashes != arguments.end()) line.command.assign(dashes + 1, arguments.end());
-  AB_RETURN_IF_ERROR(ReadSource(values, environment, line));
-  AB_RETURN_IF_ERROR(ReadStart(values, line));
-  AB_RETURN_IF_ERROR(ReadHost(values, line));
-  AB_RETURN_IF_ERROR(ReadOutput(values, line));
+  FlagReader read(values);
+  AB_RETURN_IF_ERROR(ReadSource(read, environment, line));
+  AB_RETURN_IF_ERROR(ReadStart(read, line));
+  AB_RETURN_IF_ERROR(ReadHost(read, line));
+  AB_RETURN_IF_ERROR(ReadOutput(read, line));
   AB_RETURN_IF_ERROR(CheckNothingHosted(values, line));
   return line;
 }

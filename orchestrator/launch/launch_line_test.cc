@@ -98,8 +98,8 @@ TEST(ParseLaunchLine_WrongValues, SayWhatIsRight) {
   } cases[] = {
       {"", "no command follows '--'"},
       {"--", "no command follows '--'"},
-      {"--record /r --wait soon -- true", "--wait 'soon': expected a time"},
-      {"--record /r --world-size 0 -- true", "--world-size '0': expected a whole number from 1 up"},
+      {"--record /r --wait soon -- true", "--wait: 'soon' is not a time"},
+      {"--record /r --world-size 0 -- true", "--world-size: '0' is not a whole number from 1 up"},
       {"--record /r --fallback-batch -1 -- true", "--fallback-batch"},
       {"--record /r --fallback-batch=0 -- true", "from 1 up"},
       {"--record /r --fallback-batch 4611686018427387904 -- true", "largest batch of a rank"},

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "autobatch/probe/command_line_options.h"
-#include "autobatch/probe/flag_reader.h"
+#include "autobatch/probe/flag_group.h"
 #include "orchestrator/service/agent_flags.h"
 #include "orchestrator/service/plan_flags.h"
 
@@ -14,73 +14,63 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr unsigned kLineLength = 96;
-
 po::options_description SourceOptions() {
-  po::options_description group("Where the record comes from (none of these: agree here)",
-                                kLineLength);
-  group.add_options()(
-      "socket", TextOption("PATH"),
-      "with --worker: ask this node's agent (default: $AUTOBATCH_SOCKET); else where "
-      "the agent hosted here listens for workers")(
-      "record", TextOption("FILE"),
-      "the committed record in a file, such as one on a shared volume; with --worker the default "
-      "is $AUTOBATCH_RECORD")(
-      "run-id", TextOption("NAME"),
-      "which run it has to be (default: $AUTOBATCH_RUN_ID, else the launcher's)")(
-      "secret-file", TextOption("FILE"), "the run's secret, which seals the record")(
-      "secret-fd", TextOption("N"), "the same, from an inherited descriptor")(
-      "wait", TextOption("T"),
-      "for an agent that has no record yet, such as 90s or 10m (default: 10m)");
-  return group;
+  return FlagGroup("Where the record comes from (none of these: agree here)")
+      .Value("socket", "PATH",
+             "with --worker: ask this node's agent (default: $AUTOBATCH_SOCKET); else where the "
+             "agent hosted here listens for workers")
+      .Value("record", "FILE",
+             "the committed record in a file, such as one on a shared volume; with --worker the "
+             "default is $AUTOBATCH_RECORD")
+      .Value("run-id", "NAME",
+             "which run it has to be (default: $AUTOBATCH_RUN_ID, else the launcher's)")
+      .Value("secret-file", "FILE", "the run's secret, which seals the record")
+      .Value("secret-fd", "N", "the same, from an inherited descriptor")
+      .Value("wait", "T", "for an agent that has no record yet, such as 90s or 10m (default: 10m)");
 }
 
 po::options_description StartOptions() {
-  po::options_description group("What is started", kLineLength);
-  group.add_options()("worker", po::bool_switch(),
-                      "this is one rank: take its share and become the command")(
-      "world-size", TextOption("N"),
-      "ranks that the command starts (default: torchrun's own, else the record's)")(
-      "allow-simulated", po::bool_switch(), "start on a record of simulated devices")(
-      "fallback-batch", TextOption("N"),
-      "where there is no agreement, start on this batch, which nothing has run (default: do not)")(
-      "when-world-changes", TextOption("P"),
-      "a new round while the command runs: keep it, restart it on the new record, or stop it "
-      "(default: keep an elastic torchrun, whose workers ask again; else stop)")(
-      "grace", TextOption("T"),
-      "from SIGTERM to SIGKILL for what the command leaves behind (default: "
-      "10s)");
-  return group;
+  return FlagGroup("What is started")
+      .Switch("worker", "this is one rank: take its share and become the command")
+      .Value("world-size", "N",
+             "ranks that the command starts (default: torchrun's own, else the record's)")
+      .Switch("allow-simulated", "start on a record of simulated devices")
+      .Value("fallback-batch", "N",
+             "where there is no agreement, start on this batch, which nothing has run (default: do "
+             "not)")
+      .Value("when-world-changes", "P",
+             "a new round while the command runs: keep it, restart it on the new record, or stop "
+             "it (default: keep an elastic torchrun, whose workers ask again; else stop)")
+      .Value("grace", "T",
+             "from SIGTERM to SIGKILL for what the command leaves behind (default: 10s)");
 }
 
 po::options_description HostOptions() {
-  po::options_description group("Agreeing here: this program is the node's agent", kLineLength);
-  group.add_options()("coordinator", TextOption("HOST[:PORT],…"),
-                      "where it is (default: the launcher's rank 0, else the first host of the "
-                      "job; it is hosted here if that is this node, or the only one)")(
-      "host-coordinator", po::bool_switch(),
-      "host it here, where no launcher says which node is the first; the others then need "
-      "--coordinator")("min-nodes", TextOption("N"),
-                       "fewer nodes never train (default: the command's or --max-nodes)")(
-      "max-nodes", TextOption("N"),
-      "with so many a round starts at once (default: the command's, else the launcher's)")(
-      "probe", TextOption("COMMAND"),
-      "what one training step is: your program with {batch} and {steps}, quoted as one word "
-      "(default: --workload)");
-  return group;
+  return FlagGroup("Agreeing here: this program is the node's agent")
+      .Value("coordinator", "HOST[:PORT],…",
+             "where it is (default: the launcher's rank 0, else the first host of the job; it is "
+             "hosted here if that is this node, or the only one)")
+      .Switch("host-coordinator",
+              "host it here, where no launcher says which node is the first; the others then need "
+              "--coordinator")
+      .Value("min-nodes", "N", "fewer nodes never train (default: the command's or --max-nodes)")
+      .Value("max-nodes", "N",
+             "with so many a round starts at once (default: the command's, else the launcher's)")
+      .Value("probe", "COMMAND",
+             "what one training step is: your program with {batch} and {steps}, quoted as one word "
+             "(default: --workload)");
 }
 
 po::options_description OutputOptions() {
-  po::options_description group("Output", kLineLength);
-  group.add_options()("format", TextOption("F"),
-                      "instead of a command, write to stdout: json, env (lines for a shell), or "
-                      "slurm-task-prolog (export lines and nothing else)")(
-      "publish", TextOption("DIR"),
-      "instead of a command, write record.json and launch.json to this folder and end: a "
-      "Kubernetes init container")("quiet,q", po::bool_switch(), "no progress on stderr")(
-      "verbose", po::bool_switch(), "log what is decided, to stderr")(
-      "help,h", po::bool_switch(), "this text")("version", po::bool_switch(), "the version");
-  return group;
+  return FlagGroup("Output")
+      .Value("format", "F",
+             "instead of a command, write to stdout: json, env (lines for a shell), or "
+             "slurm-task-prolog (export lines and nothing else)")
+      .Value("publish", "DIR",
+             "instead of a command, write record.json and launch.json to this folder and end: a "
+             "Kubernetes init container")
+      .QuietAndVerbose()
+      .HelpAndVersion();
 }
 
 }  // namespace
@@ -92,23 +82,22 @@ po::options_description LaunchOptions() {
 }
 
 po::options_description HostedPlanOptions() {
-  po::options_description group("What the coordinator hosted here agrees on", kLineLength);
-  group.add_options()("failed-device", TextOption("P"),
-                      "a device without a batch: fail or exclude (default: fail)")(
-      "nccl", TextOption("M"),
-      "take the minimum by NCCL too: off, prefer or require (default: off)");
+  const auto group =
+      FlagGroup("What the coordinator hosted here agrees on")
+          .Value("failed-device", "P", "a device without a batch: fail or exclude (default: fail)")
+          .Value("nccl", "M",
+                 "take the minimum by NCCL too: off, prefer or require (default: off)");
   po::options_description all;
   return std::move(all.add(group).add(PlanOptions()));
 }
 
 po::options_description HostedCoordinatorOptions() {
-  po::options_description group("The coordinator hosted here", kLineLength);
-  group.add_options()("bind", TextOption("ADDRESS"),
-                      "one address of this machine (default: all; 127.0.0.1 for a single node)")(
-      "port", TextOption("PORT[-PORT]"),
-      "the first free one (default: one made of the run id, as agents expect it)")(
-      "last-call", TextOption("T"), "for more nodes, once there are enough (default: 5s)");
-  return group;
+  return FlagGroup("The coordinator hosted here")
+      .Value("bind", "ADDRESS",
+             "one address of this machine (default: all; 127.0.0.1 for a single node)")
+      .Value("port", "PORT[-PORT]",
+             "the first free one (default: one made of the run id, as agents expect it)")
+      .Value("last-call", "T", "for more nodes, once there are enough (default: 5s)");
 }
 
 po::options_description AllLaunchOptions() {
@@ -116,7 +105,7 @@ po::options_description AllLaunchOptions() {
   all.add(HostedPlanOptions()).add(HostedCoordinatorOptions());
   std::set<std::string> known;
   for (const auto& option : all.options()) known.insert(option->long_name());
-  po::options_description agent("The agent hosted here", kLineLength);
+  FlagGroup agent("The agent hosted here");
   po::options_description theirs = AgentOptions();
   theirs.add(ProbeOptions());
   for (const auto& option : theirs.options()) {

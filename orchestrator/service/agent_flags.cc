@@ -10,11 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "autobatch/base/files.h"
 #include "autobatch/base/status_macros.h"
-#include "autobatch/base/version.h"
 #include "autobatch/probe/command_line.h"
 #include "autobatch/probe/command_line_options.h"
+#include "autobatch/probe/flag_group.h"
 #include "autobatch/probe/flag_reader.h"
 #include "orchestrator/dialect/discovery.h"
 #include "orchestrator/dialect/run_id.h"
@@ -24,68 +23,62 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr unsigned kLineLength = 96;
-
 po::options_description RunOptions() {
-  po::options_description group("The run, and this agent's place in it", kLineLength);
-  group.add_options()("run-id", TextOption("NAME"),
-                      "a name that no other job has, the same on every node (default: the "
-                      "launcher's, where it has one)")(
-      "coordinator", TextOption("HOST[:PORT],…"),
-      "where it is (default: the launcher's rank 0, else the first host of the job; the port is "
-      "made of the run id)")("name", TextOption("NAME"),
-                             "of this agent, like no other's (default: the launcher's name of "
-                             "this node, else the host's)")(
-      "node-id", TextOption("ID"),
-      "agents with the same one are one node (default: this machine's boot id)")(
-      "node-rank", TextOption("N"), "of this node (default: the launcher's)")(
-      "advertise", TextOption("ADDRESS"),
-      "where other nodes reach this one (default: where it connects from)")(
-      "config", po::value<std::vector<std::string>>()->value_name("NAME=VALUE"),
-      "a setting of yours that must be the same on all nodes; once for each")(
-      "once", po::bool_switch(), "end with the first commit");
-  return group;
+  return FlagGroup("The run, and this agent's place in it")
+      .Value("run-id", "NAME",
+             "a name that no other job has, the same on every node (default: the launcher's, where "
+             "it has one)")
+      .Value("coordinator", "HOST[:PORT],…",
+             "where it is (default: the launcher's rank 0, else the first host of the job; the "
+             "port is made of the run id)")
+      .Value("name", "NAME",
+             "of this agent, like no other's (default: the launcher's name of this node, else the "
+             "host's)")
+      .Value("node-id", "ID",
+             "agents with the same one are one node (default: this machine's boot id)")
+      .Value("node-rank", "N", "of this node (default: the launcher's)")
+      .Value("advertise", "ADDRESS",
+             "where other nodes reach this one (default: where it connects from)")
+      .Values("config", "NAME=VALUE",
+              "a setting of yours that must be the same on all nodes; once for each")
+      .Switch("once", "end with the first commit");
 }
 
 po::options_description RoundOptions() {
-  po::options_description group("Rounds", kLineLength);
-  group.add_options()(
-      "verify", TextOption("P"),
-      "a device whose driver, workload and settings have not changed: first believes its earlier "
-      "answer, always runs it once more in every round, never runs nothing at all (default: "
-      "first)")("no-nccl", po::bool_switch(), "take no part in a minimum over NCCL")(
-      "join-timeout", TextOption("T"), "until the coordinator has let it in (default: 600s)")(
-      "connect-timeout", TextOption("T"),
-      "for one attempt: resolve, connect, authenticate (default: 10s)")(
-      "hello-timeout", TextOption("T"), "for the coordinator's answer to its hello (default: 10s)")(
-      "lost-timeout", TextOption("T"), "without the coordinator before a commit (default: 7s)")(
-      "rejoin-timeout", TextOption("T"), "and after one (default: 600s)")(
-      "duplicate-patience", TextOption("T"),
-      "while another agent has its name, rank or device (default: 7s)")(
-      "reduce-timeout", TextOption("T"), "for its part in a minimum over NCCL (default: 120s)")(
-      "release-timeout", TextOption("T"),
-      "for a job's processes to let go of a GPU before it is probed (default: 30s)");
-  return group;
+  return FlagGroup("Rounds")
+      .Value("verify", "P",
+             "a device whose driver, workload and settings have not changed: first believes its "
+             "earlier answer, always runs it once more in every round, never runs nothing at all "
+             "(default: first)")
+      .Switch("no-nccl", "take no part in a minimum over NCCL")
+      .Value("join-timeout", "T", "until the coordinator has let it in (default: 600s)")
+      .Value("connect-timeout", "T",
+             "for one attempt: resolve, connect, authenticate (default: 10s)")
+      .Value("hello-timeout", "T", "for the coordinator's answer to its hello (default: 10s)")
+      .Value("lost-timeout", "T", "without the coordinator before a commit (default: 7s)")
+      .Value("rejoin-timeout", "T", "and after one (default: 600s)")
+      .Value("duplicate-patience", "T",
+             "while another agent has its name, rank or device (default: 7s)")
+      .Value("reduce-timeout", "T", "for its part in a minimum over NCCL (default: 120s)")
+      .Value("release-timeout", "T",
+             "for a job's processes to let go of a GPU before it is probed (default: 30s)");
 }
 
 po::options_description PlaceOptions() {
-  po::options_description group("State, workers and output", kLineLength);
-  group.add_options()("state-dir", TextOption("DIR"),
-                      "where record.json is left (default: $XDG_RUNTIME_DIR/autobatch/RUN-ID, else "
-                      "below /tmp)")("socket", TextOption("PATH"),
-                                     "where training processes ask for their share (default: "
-                                     "agent.sock in --state-dir)")(
-      "socket-mode", TextOption("MODE"),
-      "of the socket, octal; 666: other users' processes too (default: 600)")(
-      "max-workers", TextOption("N"), "served at the same time (default: 256)")(
-      "json", TextOption("FILE|-"), "write what every device reported")(
-      "no-cache", po::bool_switch(), "do not use or keep earlier answers of other runs")(
-      "cache-dir", TextOption("DIR"),
-      "where they are (default: $XDG_CACHE_HOME/autobatch/results)")(
-      "quiet,q", po::bool_switch(), "no progress on stderr")("verbose", po::bool_switch(),
-                                                             "log what is decided, to stderr")(
-      "help,h", po::bool_switch(), "this text")("version", po::bool_switch(), "the version");
-  return group;
+  return FlagGroup("State, workers and output")
+      .Value(
+          "state-dir", "DIR",
+          "where record.json is left (default: $XDG_RUNTIME_DIR/autobatch/RUN-ID, else below /tmp)")
+      .Value("socket", "PATH",
+             "where training processes ask for their share (default: agent.sock in --state-dir)")
+      .Value("socket-mode", "MODE",
+             "of the socket, octal; 666: other users' processes too (default: 600)")
+      .Value("max-workers", "N", "served at the same time (default: 256)")
+      .Value("json", "FILE|-", "write what every device reported")
+      .Switch("no-cache", "do not use or keep earlier answers of other runs")
+      .Value("cache-dir", "DIR", "where they are (default: $XDG_CACHE_HOME/autobatch/results)")
+      .QuietAndVerbose()
+      .HelpAndVersion();
 }
 
 std::string AgentHelpText() {
@@ -200,8 +193,8 @@ void ReadLimits(FlagReader& read, AgentFlags& flags) {
 void ReadPlaces(FlagReader& read, AgentFlags& flags) {
   // Training may start elsewhere: what it is handed holds everywhere.
   const auto path = [&read](const char* name, std::string& out) {
-    read.Text(name, out);
-    if (!out.empty() && out != "-") out = std::filesystem::absolute(ResolveUserPath(out)).string();
+    read.Path(name, out);
+    if (!out.empty() && out != "-") out = std::filesystem::absolute(out).string();
   };
   flags.state_directory = DefaultAgentDirectory(flags.config.hello.run_id);
   path("state-dir", flags.state_directory);
@@ -216,8 +209,7 @@ void ReadPlaces(FlagReader& read, AgentFlags& flags) {
   flags.verbose = read.Switch("verbose");
 }
 
-absl::Status ReadIdentity(const po::variables_map& values, FlagReader& read,
-                          const LauncherFacts& launcher, AgentFlags& flags) {
+absl::Status ReadIdentity(FlagReader& read, const LauncherFacts& launcher, AgentFlags& flags) {
   AgentHello& hello = flags.config.hello;
   read.Text("run-id", hello.run_id);
   AB_ASSIGN_OR_RETURN(hello.run_id, ChooseRunId(hello.run_id, launcher));
@@ -227,11 +219,9 @@ absl::Status ReadIdentity(const po::variables_map& values, FlagReader& read,
   hello.node_rank = launcher.node_rank;
   read.Read("node-rank", hello.node_rank, WholeNumber);
   read.Text("advertise", hello.advertise_address);
-  if (values.count("config") > 0) {
-    for (const std::string& text : values["config"].as<std::vector<std::string>>()) {
-      AB_ASSIGN_OR_RETURN(NamedValue setting, Setting(text));
-      flags.settings.push_back(std::move(setting));
-    }
+  for (const std::string& text : read.Texts("config")) {
+    AB_ASSIGN_OR_RETURN(NamedValue setting, Setting(text));
+    flags.settings.push_back(std::move(setting));
   }
   std::string coordinator;
   read.Text("coordinator", coordinator);
@@ -264,17 +254,14 @@ absl::StatusOr<AgentFlags> ParseAgentFlags(std::span<const std::string> argument
   AB_ASSIGN_OR_RETURN(const SplitArguments split, Split(arguments));
   AgentFlags flags;
   FlagReader read(split.own);
-  if (read.Switch("help")) flags.print_and_exit = AgentHelpText();
-  if (read.Switch("version")) flags.print_and_exit = absl::StrCat("autobatch ", kVersion, "\n");
+  flags.print_and_exit = HelpOrVersion(split.own, AgentHelpText);
   if (!flags.print_and_exit.empty()) return flags;
 
   AB_ASSIGN_OR_RETURN(const CommandLine probe, ParseCommandLine(split.probe));
   flags.probe = probe.probe;
   flags.probe.use_cache = !read.Switch("no-cache");
-  std::string cache;
-  read.Text("cache-dir", cache);
-  if (!cache.empty()) flags.probe.cache_directory = ResolveUserPath(cache);
-  AB_RETURN_IF_ERROR(ReadIdentity(split.own, read, launcher, flags));
+  read.Path("cache-dir", flags.probe.cache_directory);
+  AB_RETURN_IF_ERROR(ReadIdentity(read, launcher, flags));
   ReadLimits(read, flags);
   ReadPlaces(read, flags);
   AB_RETURN_IF_ERROR(read.status());

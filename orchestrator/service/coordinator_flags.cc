@@ -7,9 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "autobatch/base/files.h"
 #include "autobatch/base/status_macros.h"
-#include "autobatch/base/version.h"
+#include "autobatch/probe/flag_group.h"
 #include "autobatch/probe/flag_reader.h"
 #include "orchestrator/dialect/run_id.h"
 #include "orchestrator/service/flag_names.h"
@@ -19,64 +18,56 @@ namespace {
 
 namespace po = boost::program_options;
 
-constexpr unsigned kLineLength = 96;
-
 po::options_description RunOptions() {
-  po::options_description group("The run", kLineLength);
-  group.add_options()("run-id", TextOption("NAME"),
-                      "a name that no other job has, the same on every node (default: the "
-                      "launcher's, where it has one)")("min-nodes", TextOption("N"),
-                                                       "fewer nodes never train (default: 1)")(
-      "max-nodes", TextOption("N"), "with so many a round starts at once (default: --min-nodes)")(
-      "expect", TextOption("NAME,…"), "agents that should come: to say who is missing")(
-      "max-members", TextOption("N"), "agents that may be there at once (default: 4096)")(
-      "once", po::bool_switch(), "end with the first commit")(
-      "failed-device", TextOption("P"),
-      "a device without a batch: fail ends the run, naming it; exclude goes on without it "
-      "(default: fail)")("nccl", TextOption("M"),
-                         "take the minimum by NCCL too: off, prefer (where it fails, the reports "
-                         "decide, and it is said) or require (default: off)");
-  return group;
+  return FlagGroup("The run")
+      .Value("run-id", "NAME",
+             "a name that no other job has, the same on every node (default: the launcher's, where "
+             "it has one)")
+      .Value("min-nodes", "N", "fewer nodes never train (default: 1)")
+      .Value("max-nodes", "N", "with so many a round starts at once (default: --min-nodes)")
+      .Value("expect", "NAME,…", "agents that should come: to say who is missing")
+      .Value("max-members", "N", "agents that may be there at once (default: 4096)")
+      .Switch("once", "end with the first commit")
+      .Value("failed-device", "P",
+             "a device without a batch: fail ends the run, naming it; exclude goes on without it "
+             "(default: fail)")
+      .Value("nccl", "M",
+             "take the minimum by NCCL too: off, prefer (where it fails, the reports decide, and "
+             "it is said) or require (default: off)");
 }
 
 po::options_description ListenOptions() {
-  po::options_description group("Where it listens", kLineLength);
-  group.add_options()("bind", TextOption("ADDRESS"),
-                      "one address of this machine, :: or 0.0.0.0 for all (default: ::)")(
-      "port", TextOption("PORT[-PORT]"),
-      "the first free one; 0: any (default: one made of the run id, as agents expect it)")(
-      "address-file", TextOption("FILE"), "write host:port here once it listens")(
-      "handshake-timeout", TextOption("T"),
-      "from a connection to its proof, and again to its first message (default: 10s)");
-  return group;
+  return FlagGroup("Where it listens")
+      .Value("bind", "ADDRESS", "one address of this machine, :: or 0.0.0.0 for all (default: ::)")
+      .Value("port", "PORT[-PORT]",
+             "the first free one; 0: any (default: one made of the run id, as agents expect it)")
+      .Value("address-file", "FILE", "write host:port here once it listens")
+      .Value("handshake-timeout", "T",
+             "from a connection to its proof, and again to its first message (default: 10s)");
 }
 
 po::options_description LimitOptions() {
-  po::options_description group("How long it waits", kLineLength);
-  group.add_options()("join-timeout", TextOption("T"), "for --min-nodes (default: 600s)")(
-      "last-call", TextOption("T"), "for more of them, once there are enough (default: 5s)")(
-      "heartbeat", TextOption("T"), "how often agents say that they live (default: 1s)")(
-      "lost-after", TextOption("N"), "heartbeats without progress: it is lost (default: 5)")(
-      "reconnect-grace", TextOption("N"),
-      "heartbeats for an agent whose connection broke to come back (default: 2)")(
-      "report-timeout", TextOption("T"), "for everybody's probe (default: 3600s)")(
-      "reduce-timeout", TextOption("T"), "for one attempt of NCCL (default: 120s)")(
-      "reduce-attempts", TextOption("N"), "attempts of NCCL in a round (default: 2)")(
-      "commit-timeout", TextOption("T"),
-      "for everybody to keep the record, and again to confirm (default: 10s)");
-  return group;
+  return FlagGroup("How long it waits")
+      .Value("join-timeout", "T", "for --min-nodes (default: 600s)")
+      .Value("last-call", "T", "for more of them, once there are enough (default: 5s)")
+      .Value("heartbeat", "T", "how often agents say that they live (default: 1s)")
+      .Value("lost-after", "N", "heartbeats without progress: it is lost (default: 5)")
+      .Value("reconnect-grace", "N",
+             "heartbeats for an agent whose connection broke to come back (default: 2)")
+      .Value("report-timeout", "T", "for everybody's probe (default: 3600s)")
+      .Value("reduce-timeout", "T", "for one attempt of NCCL (default: 120s)")
+      .Value("reduce-attempts", "N", "attempts of NCCL in a round (default: 2)")
+      .Value("commit-timeout", "T",
+             "for everybody to keep the record, and again to confirm (default: 10s)");
 }
 
 po::options_description OutputOptions() {
-  po::options_description group("State and output", kLineLength);
-  group.add_options()("state-dir", TextOption("DIR"),
-                      "where rounds outlast a restart (default: autobatch-RUN-ID here)")(
-      "record", TextOption("FILE"), "write the record of each commit here")(
-      "json", TextOption("FILE|-"), "write every round's outcome, report and straggler")(
-      "quiet,q", po::bool_switch(), "no progress on stderr")("verbose", po::bool_switch(),
-                                                             "log what is decided, to stderr")(
-      "help,h", po::bool_switch(), "this text")("version", po::bool_switch(), "the version");
-  return group;
+  return FlagGroup("State and output")
+      .Value("state-dir", "DIR", "where rounds outlast a restart (default: autobatch-RUN-ID here)")
+      .Value("record", "FILE", "write the record of each commit here")
+      .Value("json", "FILE|-", "write every round's outcome, report and straggler")
+      .QuietAndVerbose()
+      .HelpAndVersion();
 }
 
 po::options_description AllOptions() {
@@ -134,16 +125,11 @@ void ReadConfig(FlagReader& read, CoordinatorConfig& config) {
 }
 
 void ReadOutputs(FlagReader& read, CoordinatorFlags& flags) {
-  const auto path = [&read](const char* name, std::string& out) {
-    read.Text(name, out);
-    if (!out.empty() && out != "-") out = ResolveUserPath(out);
-  };
-  path("address-file", flags.address_file);
-  path("record", flags.record_file);
-  path("json", flags.json_path);
+  read.Path("address-file", flags.address_file);
+  read.Path("record", flags.record_file);
+  read.Path("json", flags.json_path);
   flags.state_directory = absl::StrCat("autobatch-", flags.config.run_id);
-  path("state-dir", flags.state_directory);
-  flags.state_directory = ResolveUserPath(flags.state_directory);
+  read.Path("state-dir", flags.state_directory);
   flags.quiet = read.Switch("quiet");
   flags.verbose = read.Switch("verbose");
 }
@@ -157,8 +143,7 @@ absl::StatusOr<CoordinatorFlags> ParseCoordinatorFlags(std::span<const std::stri
       ParseFlags(AllOptions(), arguments, "the coordinator takes options only: see --help"));
   CoordinatorFlags flags;
   FlagReader read(values);
-  if (read.Switch("help")) flags.print_and_exit = HelpText();
-  if (read.Switch("version")) flags.print_and_exit = absl::StrCat("autobatch ", kVersion, "\n");
+  flags.print_and_exit = HelpOrVersion(values, HelpText);
   if (!flags.print_and_exit.empty()) return flags;
 
   std::string run_id;

@@ -3,8 +3,8 @@
 #include <utility>
 #include <variant>
 
-#include "autobatch/base/files.h"
 #include "autobatch/base/status_macros.h"
+#include "autobatch/probe/flag_group.h"
 #include "orchestrator/net/secret.h"
 
 namespace autobatch {
@@ -12,29 +12,24 @@ namespace autobatch {
 namespace po = boost::program_options;
 
 po::options_description CredentialOptions() {
-  po::options_description group("Who may take part (one of the two, on every node)", 96);
-  group.add_options()("secret-file", TextOption("FILE"),
-                      "a secret that all of the run share, 16 bytes or more, readable by its owner "
-                      "only; for example: (umask 077; head -c 32 /dev/urandom | base64 > FILE)")(
-      "secret-fd", TextOption("N"), "the same from an inherited descriptor, read to its end")(
-      "tls-ca", TextOption("FILE"), "or certificates: of the CA that signed everybody's (PEM)")(
-      "tls-certificate", TextOption("FILE"), "this program's certificate")(
-      "tls-key", TextOption("FILE"), "and its key, readable by its owner only")(
-      "tls-coordinator-name", TextOption("NAME"),
-      "what the coordinator's certificate must bear (default: the host that was dialled)");
-  return group;
+  return FlagGroup("Who may take part (one of the two, on every node)")
+      .Value("secret-file", "FILE",
+             "a secret that all of the run share, 16 bytes or more, readable by its owner only; "
+             "for example: (umask 077; head -c 32 /dev/urandom | base64 > FILE)")
+      .Value("secret-fd", "N", "the same from an inherited descriptor, read to its end")
+      .Value("tls-ca", "FILE", "or certificates: of the CA that signed everybody's (PEM)")
+      .Value("tls-certificate", "FILE", "this program's certificate")
+      .Value("tls-key", "FILE", "and its key, readable by its owner only")
+      .Value("tls-coordinator-name", "NAME",
+             "what the coordinator's certificate must bear (default: the host that was dialled)");
 }
 
 absl::Status ReadCredentialFlags(FlagReader& read, CredentialFlags& flags) {
-  const auto path = [&read](const char* name, std::string& out) {
-    read.Text(name, out);
-    if (!out.empty()) out = ResolveUserPath(out);
-  };
-  path("secret-file", flags.secret_file);
+  read.Path("secret-file", flags.secret_file);
   read.Read("secret-fd", flags.secret_descriptor, WholeNumber);
-  path("tls-ca", flags.certificates.ca_file);
-  path("tls-certificate", flags.certificates.certificate_file);
-  path("tls-key", flags.certificates.key_file);
+  read.Path("tls-ca", flags.certificates.ca_file);
+  read.Path("tls-certificate", flags.certificates.certificate_file);
+  read.Path("tls-key", flags.certificates.key_file);
   read.Text("tls-coordinator-name", flags.certificates.coordinator_name);
   AB_RETURN_IF_ERROR(read.status());
   const bool any_of_tls = !flags.certificates.ca_file.empty() ||

@@ -1,34 +1,34 @@
 #include "orchestrator/service/plan_flags.h"
 
 #include "autobatch/base/status_macros.h"
+#include "autobatch/probe/flag_group.h"
 
 namespace autobatch {
 
 namespace po = boost::program_options;
 
 po::options_description PlanOptions() {
-  po::options_description group("The global batch", 96);
-  group.add_options()("rule", TextOption("R"),
-                      "largest: all that is safe; exact: --global-batch in every world; band: "
-                      "within --band of it, as evenly as possible (default: largest)")(
-      "global-batch", TextOption("N"), "samples of one optimizer step, over all ranks")(
-      "band", TextOption("PERCENT"), "to either side of the global batch")(
-      "micro-steps", TextOption("N"),
-      "largest: micro-steps of each optimizer step (default: 1); the other rules find their own")(
-      "shares", TextOption("S"),
-      "same: every device takes the minimum; device: each its own batch (default: same)")(
-      "min-ranks", TextOption("N"), "smallest world that gets a row (default: the present one)")(
-      "max-ranks", TextOption("N"), "largest world that gets a row (default: the present one)")(
-      "model-parallel", TextOption("N"),
-      "processes that hold one replica of the model: they share its samples (default: 1)")(
-      "sharded", po::bool_switch(),
-      "FSDP, ZeRO: smaller worlds need more memory on each rank, and get no row")(
-      "samples", TextOption("N"), "of the data set, to count an epoch's optimizer steps")(
-      "drop-last", po::bool_switch(), "leave out an epoch's last, smaller step")(
-      "lr-rule", TextOption("R"),
-      "how the learning rate follows the global batch: none, linear, sqrt (default: none)")(
-      "reference-batch", TextOption("N"), "the global batch that the learning rate was tuned for");
-  return group;
+  return FlagGroup("The global batch")
+      .Value("rule", "R",
+             "largest: all that is safe; exact: --global-batch in every world; band: within --band "
+             "of it, as evenly as possible (default: largest)")
+      .Value("global-batch", "N", "samples of one optimizer step, over all ranks")
+      .Value("band", "PERCENT", "to either side of the global batch")
+      .Value("micro-steps", "N",
+             "largest: micro-steps of each optimizer step (default: 1); the other rules find their "
+             "own")
+      .Value("shares", "S",
+             "same: every device takes the minimum; device: each its own batch (default: same)")
+      .Value("min-ranks", "N", "smallest world that gets a row (default: the present one)")
+      .Value("max-ranks", "N", "largest world that gets a row (default: the present one)")
+      .Value("model-parallel", "N",
+             "processes that hold one replica of the model: they share its samples (default: 1)")
+      .Switch("sharded", "FSDP, ZeRO: smaller worlds need more memory on each rank, and get no row")
+      .Value("samples", "N", "of the data set, to count an epoch's optimizer steps")
+      .Switch("drop-last", "leave out an epoch's last, smaller step")
+      .Value("lr-rule", "R",
+             "how the learning rate follows the global batch: none, linear, sqrt (default: none)")
+      .Value("reference-batch", "N", "the global batch that the learning rate was tuned for");
 }
 
 absl::Status ReadPlanFlags(FlagReader& read, PlanFlags& flags) {
