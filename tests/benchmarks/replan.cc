@@ -25,6 +25,7 @@
 #include "orchestrator/net/seal.h"
 #include "orchestrator/service/credential_flags.h"
 #include "orchestrator/wire/messages.h"
+#include "orchestrator/wire/whole_message.h"
 #include "tests/benchmarks/cluster_run.h"
 
 namespace autobatch {
@@ -123,9 +124,7 @@ class Cluster {
   void Take(const coordinator::Send& send) {
     if (send.frame != frame_) {
       frame_ = send.frame;
-      FrameDecoder decoder(kMemberPayloadLimit);
-      absl::string_view bytes = *frame_;
-      said_ = DecodeMessage(*decoder.Next(bytes).value()).value();
+      said_ = WholeMessage(*frame_).value();
     }
     if (std::holds_alternative<Collect>(said_)) ++collected_;
     if (std::holds_alternative<Prepare>(said_)) ++prepared_;
