@@ -11,11 +11,12 @@ from tests.accuracy import models
 # The unrecorded rows agree with 1 (after forward) and with no other.
 _DRIVERS = {"2024": "12.1", "2025": "12.4"}
 _UNRECORDED_ZERO_GRAD = 1
-# Of a campaign: whether the measurement's first sample of a CNN's run, from which growth counts, was taken with the
-# model on the card. Both start the sampling thread and then move the model, without waiting for a sample; in 2024 the
-# allocator's history was switched on in between. (A transformer's run waits for two seconds.) Which of the two won is
-# read off ConvNeXt's rows of 2025-05 anova: without it, they are too high by just the model.
-_MODEL_IS_IN_THE_BASELINE = {"2024": False, "2025": True}
+# Of a campaign: whether the measurement's first sample of a CNN's run, from which growth counts, was taken while the first
+# batch was loaded: with the model on the card, and with what the optimizer makes of it at its birth (Adagrad's sums). Both
+# start the sampling thread and then move the model, without waiting for a sample; in 2024 the allocator's history was
+# switched on in between. (A transformer's run waits for two seconds.) Which of the two won is read off ConvNeXt's rows of
+# 2025-05 anova: without it, they are too high by just the model, and Adagrad's by the sums too.
+_BASELINE_IS_BEFORE_THE_BATCH = {"2024": False, "2025": True}
 # Names of the rows -> catalogue ids; others become custom cards.
 _CARDS = {"RTX 3060": "rtx3060", "RTX 4060": "rtx4060", "A100-SXM4-40GB": "a100-40"}
 # The length of the sequences is not recorded: up to 128 tokens.
@@ -56,12 +57,26 @@ class Point:
         return 100 * (self.growth / measured - 1)
 
     @property
+    def _had_a_process_of_its_own(self):
+        """Whether the run's kernels and library handles came with it: NVML sees these too.
+
+        The program that recorded when gradients were cleared started a container for each run. The one before it, in 2025,
+        trained all models in one process, where earlier runs had loaded them.
+        """
+        return self.row["zero_grad_mode"] != ""
+
+    @property
     def growth(self):
-        """Bytes reserved at the peak and not yet in the measurement's baseline."""
+        """Bytes that the card held at the peak and not yet in the measurement's baseline."""
         if "reserved" not in self.result:
             return None
-        in_baseline = self.is_cnn and _MODEL_IS_IN_THE_BASELINE[self.year]
-        return self.result["reserved"] - (self.result.get("model", 0) if in_baseline else 0)
+        before, after = self.result.get("before"), self.result.get("after")
+        if not self.is_cnn or not _BASELINE_IS_BEFORE_THE_BATCH[self.year] or before is None:
+            return self.result["reserved"]
+        growth = self.result["reserved"] - before["reserved"]
+        if self._had_a_process_of_its_own and after is not None:
+            growth += after["beside"] - before["beside"]
+        return growth
 
 
 def read(path):

@@ -36,12 +36,18 @@ class PointsTest(unittest.TestCase):
         self.assertAlmostEqual(point({"reserved": 1100}).error, 10)
         self.assertAlmostEqual(point({"reserved": 900}).error, -10)
 
-    def test_growth_of_2025_counts_from_a_baseline_that_has_the_model(self):
-        result = {"reserved": 1100, "model": 100}
+    def test_growth_of_2025_counts_from_what_is_there_before_the_first_batch(self):
+        result = {"reserved": 1100, "before": {"reserved": 100, "beside": 7}, "after": {"reserved": 1050, "beside": 30}}
         self.assertEqual(point(result).growth, 1000)
         self.assertEqual(point(result, campaign="2024-11 anova").growth, 1100)
         self.assertEqual(point(result, model="T5-small").growth, 1100)
         self.assertIsNone(point({"failed": "RuntimeError"}).growth)
+
+    def test_kernels_count_where_the_run_had_a_process_of_its_own(self):
+        result = {"reserved": 1100, "before": {"reserved": 100, "beside": 7}, "after": {"reserved": 1050, "beside": 30}}
+        self.assertEqual(point(result, zero_grad_mode="2").growth, 1023)
+        # No last step where it ran out of memory.
+        self.assertEqual(point({"reserved": 1100, "before": result["before"]}, zero_grad_mode="2").growth, 1000)
 
     def test_run_out_of_memory_is_a_verdict_and_no_error(self):
         real = point({"reserved": 1100, "out_of_memory": True}, real_oom="true")

@@ -47,9 +47,15 @@ def _forward(model, inputs, targets, job):
     return outputs, torch.nn.functional.cross_entropy(outputs, targets)
 
 
-def train(model, job):
+def _use():
+    """What this process holds of the device: in the framework's allocator, and beside it; bytes."""
+    free, total = torch.cuda.mem_get_info()
+    reserved = torch.cuda.memory_reserved()
+    return {"reserved": reserved, "beside": total - free - reserved}
+
+
+def train(model, optimizer, job):
     """Runs the job's steps on the current device, where the model is."""
-    optimizer = OPTIMIZERS[job["optimizer"]](model.parameters())
     cleared = job["zero_grad"]
     # A batch that stays on the device, or one a step from the host.
     batches = [_batch(job, "cuda" if job.get("batch_stays") else "cpu")] * job["steps"]
@@ -71,7 +77,7 @@ def train(model, job):
 
 
 def result_of(job):
-    """What the job's steps took, or how they ended; bytes, those that hold the model alone among them."""
+    """What the job's steps took, or how they ended; bytes, "before" the first batch and "after" the last step."""
     os.environ["AUTOBATCH_SIM_DEVICES"] = job["card"]
     os.environ["AUTOBATCH_SIM_DRIVER"] = job["driver"]
     result = {}
@@ -79,8 +85,10 @@ def result_of(job):
         if "batches" in job:
             return benchmark.descend(job)
         model = models.make(job).to("cuda")
-        result["model"] = torch.cuda.memory_reserved()
-        train(model, job)
+        optimizer = OPTIMIZERS[job["optimizer"]](model.parameters())
+        result["before"] = _use()
+        train(model, optimizer, job)
+        result["after"] = _use()
     except LookupError as error:
         return {"skipped": str(error)}
     except torch.OutOfMemoryError:
