@@ -1,8 +1,8 @@
 #include "autobatch/simcuda/configuration.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "autobatch/simcuda/catalogue.h"
 #include "autobatch/simcuda/text.h"
@@ -46,50 +46,6 @@ std::optional<int> ParseCapability(std::string_view text) {
   return static_cast<int>(10 * *major + *minor);
 }
 
-// Slices of memory out of eight, by compute slices out of seven.
-uint64_t MemorySlices(uint64_t compute) {
-  switch (compute) {
-    case 1:
-    case 2:
-      return compute;
-    case 3:
-    case 4:
-      return 4;
-    default:
-      return 8;
-  }
-}
-
-std::string AddSlices(std::string_view text, ConfiguredDevice& device) {
-  if (device.card.major < 8) return "MIG needs compute capability 8.0 or later";
-  uint64_t compute_used = 0;
-  uint64_t memory_used = 0;
-  for (const std::string_view profile : Split(text, '+')) {
-    const size_t g = profile.find("g.");
-    const auto compute = ParseNumber(profile.substr(0, g));
-    if (g == std::string_view::npos || !compute || *compute < 1 || *compute > 7 || *compute == 5 ||
-        *compute == 6) {
-      return Quoted(profile) + " is no MIG profile such as 3g.40gb";
-    }
-    compute_used += *compute;
-    memory_used += MemorySlices(*compute);
-    if (compute_used > 7 || memory_used > 8) {
-      return "the MIG instances " + Quoted(text) + " do not fit on one GPU";
-    }
-    MigSlice slice;
-    slice.profile = profile;
-    slice.card = device.card;
-    slice.card.name = device.card.name + " MIG " + slice.profile;
-    SetMemory(slice.card, device.card.total * MemorySlices(*compute) / 8);
-    // 14 of an A100's 108 multiprocessors make a slice, 16 of an H100's 132.
-    slice.card.multiprocessors =
-        static_cast<int>(*compute) * std::max(1, 2 * (device.card.multiprocessors / 15));
-    slice.card.context.reset();
-    device.slices.push_back(std::move(slice));
-  }
-  return "";
-}
-
 class DeviceReader {
  public:
   // The error, or "".
@@ -97,6 +53,7 @@ class DeviceReader {
     std::vector<std::string_view> words = Split(text, ':');
     const std::string_view id = words.front();
     words.erase(words.begin());
+    if (id.empty()) return "an empty entry; the list is like rtx3090,a100-80";
     if (id == kCustom) {
       // What the architecture says comes first, whatever the order of the options.
       int capability = 80;
@@ -122,9 +79,14 @@ class DeviceReader {
     }
     if (!has_memory) return "a custom card needs its memory, such as custom:memory=24GiB";
     if (device_.used_by_others > device_.card.total) return "others use more than the card has";
+    if (device_.card.context.has_value() &&
+        *device_.card.context >= device_.card.total - device_.used_by_others) {
+      return "a context of that size has no room on the card";
+    }
     if (!slices_.empty()) {
-      const std::string error = AddSlices(slices_, device_);
-      if (!error.empty()) return error;
+      MigSlices parsed = ParseMig(slices_, device_.card);
+      if (!parsed.error.empty()) return parsed.error;
+      device_.slices = std::move(parsed.slices);
     }
     if (devices.size() + count_ > kMostDevices) {
       return "more than " + std::to_string(kMostDevices) + " devices";

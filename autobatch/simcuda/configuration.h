@@ -7,15 +7,9 @@
 #include <vector>
 
 #include "autobatch/simcuda/card.h"
+#include "autobatch/simcuda/mig.h"
 
 namespace autobatch::simcuda {
-
-// "3g.40gb": three of a GPU's seven compute slices with their share of memory.
-struct MigSlice {
-  std::string profile;
-  // Name, memory and multiprocessors of the instance.
-  Card card;
-};
 
 struct ConfiguredDevice {
   Card card;
