@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -28,6 +29,7 @@
 #include "autobatch/report/table.h"
 #include "autobatch/report/text.h"
 #include "autobatch/types/json.h"
+#include "tools/preload.h"
 #include "tools/signal_watcher.h"
 #include "tools/terminal.h"
 
@@ -132,6 +134,21 @@ absl::Status CheckOutputs(const CommandLine& line) {
   return absl::OkStatus();
 }
 
+// A simulated device comes into a command by a preload, which not every program takes.
+absl::Status CheckSimulated(const CommandLine& line, const Device& device) {
+  const WorkloadSpec& workload = line.probe.workload;
+  if (!device.simulated || workload.kind != WorkloadKind::kCommand) return absl::OkStatus();
+  const std::string& program = workload.command.front();
+  AB_ASSIGN_OR_RETURN(
+      const std::string warning,
+      CheckPreload(absl::StrContains(program, '/') ? ResolveUserPath(program) : program));
+  if (!warning.empty() && !line.quiet) {
+    WriteAll(STDERR_FILENO, absl::StrCat("warning: ", EscapeControls(warning), "\n"), "stderr")
+        .IgnoreError();
+  }
+  return absl::OkStatus();
+}
+
 int Main(int argc, char** argv) {
   SignalWatcher signals;
   const std::vector<std::string> arguments(argv + 1, argv + argc);
@@ -153,6 +170,9 @@ int Main(int argc, char** argv) {
   }
   if (absl::IsNotFound(node.status())) return Complain(node.status(), kExitNoDevice);
   if (!node.ok()) return Complain(node.status(), kExitCannotRun);
+
+  const absl::Status reaches = CheckSimulated(*line, (*node)->devices().front());
+  if (!reaches.ok()) return Complain(reaches, kExitUsage);
 
   const NodeReport report = Probe(*line, **node, signals);
   const absl::Status written = WriteOutputs(*line, report);

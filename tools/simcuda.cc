@@ -30,6 +30,7 @@
 #include "autobatch/simcuda/card.h"
 #include "autobatch/simcuda/catalogue.h"
 #include "autobatch/simcuda/configuration.h"
+#include "autobatch/simcuda/faults.h"
 #include "tools/preload.h"
 
 namespace autobatch {
@@ -52,14 +53,16 @@ constexpr absl::string_view kHelp =
 
   --device LIST       cards by their names, or custom:memory=24GiB:sm=8.6:context=400MiB
   --driver VERSION    the newest CUDA version that the driver knows, such as 12.4 (default: the program's)
-  --faults LIST       faults on demand, such as oom_at=17 or spill=1
+  --faults LIST       faults on demand (below), such as 'oom_at=1;oom_in=backward'
   --calibration FILE  measured parts of the memory model
   --list              the cards there are
   --help              this text
 
 The program's own output and exit status are passed on. Its framework is the stock CUDA build; no kernel
 computes anything, so that losses read 0 and times mean nothing. Peaks are what the framework and the driver
-hold, process by process.
+hold, process by process. A program that checks what it computed fails, and cudaMallocAsync is refused.
+
+Faults, in each process that uses a device:
 )";
 
 struct Options {
@@ -114,6 +117,8 @@ absl::StatusOr<Options> Parse(const std::vector<std::string>& arguments) {
   options.devices = std::string(absl::StripPrefix(options.devices, "sim:"));
   if (options.devices.empty()) return absl::InvalidArgumentError("--device says which cards");
   if (options.command.empty()) return absl::InvalidArgumentError("no command after --");
+  if (const std::string error = simcuda::ParseFaults(options.faults).error; !error.empty())
+    return absl::InvalidArgumentError(absl::StrCat("--faults: ", error));
   const simcuda::DeviceList list = simcuda::ParseDeviceList(options.devices);
   if (!list.error.empty())
     return absl::InvalidArgumentError(absl::StrCat("--device: ", list.error));
@@ -257,7 +262,8 @@ int Main(const std::vector<std::string>& arguments) {
   const absl::StatusOr<Options> options = Parse(arguments);
   if (!options.ok()) return complain(options.status(), kUsage);
   if (options->help || options->list) {
-    const std::string text = options->help ? std::string(kHelp) : CardTable();
+    const std::string text =
+        options->help ? absl::StrCat(kHelp, std::string(simcuda::FaultHelp())) : CardTable();
     return WriteAll(STDOUT_FILENO, text, "stdout").ok() ? 0 : 1;
   }
   // `bazel run` starts programs elsewhere; the command is the user's, and so is its folder.

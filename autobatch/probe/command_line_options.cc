@@ -4,7 +4,9 @@
 #include <sstream>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "autobatch/probe/flag_group.h"
+#include "autobatch/simcuda/faults.h"
 #include "autobatch/types/builtin_workloads.h"
 
 namespace autobatch {
@@ -42,8 +44,9 @@ po::options_description WorkloadOptions() {
 po::options_description DeviceOptions() {
   return FlagGroup("Devices and memory")
       .Value("device", "LIST",
-             "cuda, cuda:0,2 (numbers as CUDA_VISIBLE_DEVICES leaves them) or cpu (default: every "
-             "visible GPU, else the CPU)")
+             "cuda, cuda:0,2 (numbers as CUDA_VISIBLE_DEVICES leaves them), cpu, or simulated "
+             "cards, such "
+             "as sim:rtx3090 (below) (default: every visible GPU, else the CPU)")
       .Value("scope", "S",
              "what one trial of a command runs on: device (each by itself) or node (all at once, "
              "as torchrun trains) (default: device)")
@@ -94,6 +97,24 @@ po::options_description OutputOptions() {
       .HelpAndVersion();
 }
 
+std::string SimulatedHelp() {
+  return absl::StrCat(
+      "\nSimulated devices (--device sim:LIST), which every output names so. Kernels do nothing, "
+      "so that a\nprogram that checks what it computed fails there; losses read 0, times are the "
+      "host's:\n"
+      "  rtx3090,a100-80                 cards by their names (simcuda --list)\n"
+      "  h100-80:count=8                 eight of them\n"
+      "  rtx3090:used=4GiB               others hold 4 GiB of it\n"
+      "  a100-80:mig=3g.40gb+2g.20gb     in MIG mode\n"
+      "  custom:memory=24GiB:sm=8.6      one of your own; also context=SIZE, multiprocessors=N, "
+      "name=TEXT\n"
+      "  AUTOBATCH_SIM_DRIVER=12.4       the newest CUDA that the driver knows\n"
+      "  AUTOBATCH_SIM_READ_BACK=RULES   what counts in the data read as, such as NonZeroOp=70\n"
+      "  AUTOBATCH_SIM_CALIBRATION=FILE  measured parts of the memory model\n"
+      "  AUTOBATCH_SIM_FAULTS=A;B        faults on demand, in each process that uses a device:\n",
+      std::string(simcuda::FaultHelp()));
+}
+
 }  // namespace
 
 po::options_description ProbeOptions() {
@@ -123,6 +144,8 @@ std::string HelpText() {
           "  probe --scope node -- torchrun --nproc-per-node=2 train.py --batch {batch}\n"
           "                                               all GPUs at once, as it trains (DDP, "
           "FSDP)\n"
+          "  probe --device sim:rtx3090,a100-80 -- python train.py --batch {batch}\n"
+          "                                               on GPUs that are not there\n"
           "  probe --format env --quiet                   lines for a launch script to eval\n"
           "  probe --json report.json --html report.html  everything that was measured\n"
        << AllOptions()
@@ -142,7 +165,7 @@ std::string HelpText() {
           "and\n"
           "  its memory, on a GPU by a preload that counts and limits its allocations. Loggers of\n"
           "  experiments are kept offline.\n"
-          "\nBuilt-in models:\n";
+       << SimulatedHelp() << "\nBuilt-in models:\n";
   for (const BuiltinWorkload& workload : BuiltinWorkloads()) {
     text << "  " << workload.name
          << std::string(12 - std::min<size_t>(11, workload.name.size()), ' ')

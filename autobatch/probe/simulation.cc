@@ -10,6 +10,7 @@
 #include "autobatch/base/status_macros.h"
 #include "autobatch/probe/programs.h"
 #include "autobatch/simcuda/configuration.h"
+#include "autobatch/simcuda/faults.h"
 
 namespace autobatch {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 constexpr char kDevices[] = "AUTOBATCH_SIM_DEVICES";
 constexpr char kNode[] = "AUTOBATCH_SIM_NODE";
 constexpr char kShared[] = "AUTOBATCH_SIM_SHARED";
+constexpr char kFaults[] = "AUTOBATCH_SIM_FAULTS";
 
 absl::StatusOr<std::string> NewFolder() {
   const char* parent = std::getenv("TMPDIR");
@@ -41,6 +43,11 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Start(const std::string&
                                                               WorkerPrograms& programs) {
   if (const std::string error = simcuda::ParseDeviceList(devices).error; !error.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("--device=sim:", devices, ": ", error));
+  }
+  if (const char* const faults = std::getenv(kFaults); faults != nullptr) {
+    if (const std::string error = simcuda::ParseFaults(faults).error; !error.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(kFaults, ": ", error));
+    }
   }
   auto simulation = std::unique_ptr<Simulation>(new Simulation);
   AB_ASSIGN_OR_RETURN(const std::string preload, FindBeside("autobatch/simcuda", "libsimcuda.so"));

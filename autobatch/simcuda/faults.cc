@@ -61,6 +61,24 @@ std::string Set(FaultPlan& plan, std::string_view key, std::string_view value) {
 
 }  // namespace
 
+std::string_view FaultHelp() {
+  return "  oom_at=N            the N-th allocation of device memory fails, and every later one\n"
+         "  oom_count=N         of those only N fail (the framework tries each up to three times)\n"
+         "  oom_in=backward     only allocations of the backward pass count for oom_at (default: "
+         "1)\n"
+         "  oom_from_batch=N    allocations fail once a convolution over N samples was asked for\n"
+         "  launch_error_at=N   the N-th kernel is an illegal memory access, the context is lost\n"
+         "  lost_at=N           at that kernel the device falls off the bus\n"
+         "  hang_at=N           that kernel never ends\n"
+         "  crash_at=N          the process dies of SIGSEGV at that kernel\n"
+         "  spill=1             memory above the card's is given out, and steps take 20 times as "
+         "long\n"
+         "  stolen=2GiB@N       another process takes 2 GiB at the N-th allocation\n"
+         "  nccl_less=N         64-bit integers that this process gives to a collective are N "
+         "less\n"
+         "  nccl_abort_hangs=1  aborting a communicator does not return\n";
+}
+
 ParsedFaults ParseFaults(std::string_view text) {
   ParsedFaults result;
   for (const std::string_view entry : Split(text, ';')) {

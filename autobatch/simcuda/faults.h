@@ -45,6 +45,9 @@ struct ParsedFaults {
 // "oom_at=17;oom_in=backward", "spill=1", "stolen=2GiB@40": names as in FaultPlan.
 ParsedFaults ParseFaults(std::string_view text);
 
+// Every fault with what it does, a line each, for --help.
+std::string_view FaultHelp();
+
 }  // namespace autobatch::simcuda
 
 #endif  // AUTOBATCH_SIMCUDA_FAULTS_H_

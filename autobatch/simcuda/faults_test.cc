@@ -28,6 +28,14 @@ TEST(FaultsTest, EveryFault_WithItsName_IsRead) {
   EXPECT_TRUE(faults.plan.nccl_abort_hangs);
 }
 
+TEST(FaultsTest, Help_HasEveryFault) {
+  for (const char* name :
+       {"oom_at=", "oom_count=", "oom_in=", "oom_from_batch=", "launch_error_at=", "lost_at=",
+        "hang_at=", "crash_at=", "spill=", "stolen=", "nccl_less=", "nccl_abort_hangs="}) {
+    EXPECT_THAT(std::string(FaultHelp()), HasSubstr("  " + std::string(name)));
+  }
+}
+
 TEST(FaultsTest, BackwardOnly_WithoutANumber_MeansItsFirstAllocation) {
   EXPECT_EQ(ParseFaults("oom_in=backward").plan.oom_at, 1);
 }

@@ -7,32 +7,27 @@
 
 #include <algorithm>
 
-#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "autobatch/base/units.h"
+#include "autobatch/trial/error_log.h"
 #include "autobatch/types/enum_names.h"
 #include "autobatch/types/failure_text.h"
 
 namespace autobatch {
 namespace {
 
-// The last line that says something.
-std::string LastLine(absl::string_view text) {
-  std::string last;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    const absl::string_view stripped = absl::StripAsciiWhitespace(line);
-    if (!stripped.empty()) last = ErrorSummary(stripped);
-  }
-  return last;
-}
+// Of a log in a report.
+constexpr size_t kTailLines = 40;
 
-// The line of a log that names this kind of error; the last line if no single one does.
+// The line of a log that names this kind of error; what ended the program if no single one does.
 std::string LineOfError(absl::string_view text, FailureKind kind, bool nearly_full) {
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     if (FindErrorInText(line, nearly_full) == kind) return ErrorSummary(line);
   }
-  return LastLine(text);
+  return FindLoggedError(text, kTailLines).line;
 }
 
 std::string SignalName(int signal_number) {
@@ -123,19 +118,21 @@ void Exited(const TrialEvidence& evidence, Failure& failure) {
   // std::terminate aborts, an interpreter exits with 1.
   const bool text_may_tell =
       failure.signal.has_value() ? failure.signal != SIGSEGV : failure.exit_code != 0;
+  const std::string last = FindLoggedError(evidence.stderr_tail, kTailLines).line;
   if (text_may_tell) {
-    const auto kind = FindErrorInText(evidence.stderr_tail, evidence.nearly_full);
-    if (kind.has_value()) {
+    // What it went on after counts only where its end says nothing.
+    for (const absl::string_view text :
+         {absl::string_view(last), absl::string_view(evidence.stderr_tail)}) {
+      const auto kind = FindErrorInText(text, evidence.nearly_full);
+      if (!kind.has_value()) continue;
       failure.kind = *kind;
-      failure.message =
-          absl::StrCat(how, " ", Where(evidence), ": ",
-                       LineOfError(evidence.stderr_tail, *kind, evidence.nearly_full));
-      failure.requested_bytes = RequestedBytesInText(evidence.stderr_tail);
+      failure.message = absl::StrCat(how, " ", Where(evidence), ": ",
+                                     LineOfError(text, *kind, evidence.nearly_full));
+      failure.requested_bytes = RequestedBytesInText(text);
       return;
     }
   }
   failure.kind = KindOfExit(evidence, failure);
-  const std::string last = LastLine(evidence.stderr_tail);
   failure.message = absl::StrCat(how, " ", Where(evidence), last.empty() ? "" : ": ", last);
 }
 
@@ -145,7 +142,7 @@ Failure Classify(const TrialEvidence& evidence) {
   Failure failure;
   failure.phase = evidence.phase;
   if (evidence.said_hello) failure.step = std::min(evidence.steps + 1, evidence.steps_asked);
-  failure.stderr_tail = evidence.stderr_tail;
+  failure.stderr_tail = FindLoggedError(evidence.stderr_tail, kTailLines).excerpt;
   if (evidence.end == TrialEnd::kExited && evidence.report.has_value() &&
       evidence.report->start_errno == 0) {
     // Of a child that we ended these would only say how we ended it.
@@ -180,7 +177,8 @@ Failure Classify(const TrialEvidence& evidence) {
   if (evidence.end != TrialEnd::kExited && !evidence.report.has_value()) {
     absl::StrAppend(&failure.message, "; the kernel has not let go of its process yet");
   }
-  failure.advice = AdviceFor(failure.kind);
+  failure.advice = absl::StrContains(failure.message, kNoKernelImage) ? std::string(kNoKernelAdvice)
+                                                                      : AdviceFor(failure.kind);
   return failure;
 }
 

@@ -46,6 +46,24 @@ TEST(ClassifyTest, KillWithoutRecord_IsProbable) {
   EXPECT_THAT(Classify(Ended(SIGKILL)).message, HasSubstr("probably by the kernel's"));
 }
 
+TEST(ClassifyTest, ErrorThatEndedIt_ComesBeforeOneThatItSurvived) {
+  const std::string survived = "torch.OutOfMemoryError: CUDA out of memory. Trying a smaller one\n";
+  const std::string trace = "Traceback (most recent call last):\n  File x\n";
+  Failure failure = Classify(Ended(
+      ExitCode(1), survived + trace + "RuntimeError: CUDA error: device-side assert triggered\n"));
+  EXPECT_EQ(failure.kind, FailureKind::kIllegalAccess);
+  failure = Classify(Ended(ExitCode(1), survived + trace + "RuntimeError: Trainer stopped\nbye\n"));
+  EXPECT_EQ(failure.kind, FailureKind::kOutOfMemory) << "its end says nothing of why";
+  EXPECT_EQ(failure.stderr_tail, survived + trace + "RuntimeError: Trainer stopped");
+}
+
+TEST(ClassifyTest, DeviceWithoutKernels_HasItsOwnAdvice) {
+  const Failure failure = Classify(
+      Ended(ExitCode(1),
+            "RuntimeError: CUDA error: no kernel image is available for execution on the device"));
+  EXPECT_THAT(failure.advice, HasSubstr("compute capability"));
+}
+
 TEST(ClassifyTest, SegmentationFault_IsACrashWhateverTheLogSays) {
   const Failure failure = Classify(Ended(SIGSEGV, "warning: std::bad_alloc is caught"));
   EXPECT_EQ(failure.kind, FailureKind::kCrashed);

@@ -1,9 +1,13 @@
 #include "autobatch/trial/command_observation.h"
 
 #include "autobatch/trial/classify.h"
+#include "autobatch/types/command_template.h"
 
 namespace autobatch {
 namespace {
+
+// Of the work, where the number of steps is not known.
+constexpr double kUsualBefore = 0.875;
 
 MemoryPeak PeakOf(const CommandMemory& memory) {
   // Seen from outside, what is held and what is used are one.
@@ -51,6 +55,22 @@ Observation Watched(const CommandMemory& memory, const std::vector<StepObservati
     }
   }
   return seen;
+}
+
+void JudgeGrowth(const ObserverFile* observer, size_t index, const TrialSpec& trial,
+                 std::span<const std::string> command, Observation& device) {
+  if (observer != nullptr && device.ok() && device.method == kObserverMethod) {
+    // One that does not take the number of steps may do more of them.
+    const bool counted = trial.steps >= 2 && UsesPlaceholder(command, "steps");
+    const double before_last = counted ? 1 - 1 / static_cast<double>(trial.steps) : kUsualBefore;
+    device.unsettled = observer->GrewAfter(index, before_last).value_or(device.unsettled);
+  }
+  if (!device.unsettled) return;
+  device.warnings.emplace_back(
+      "memory still grew in the last step: if inputs differ in length or size, let the largest "
+      "come "
+      "first in a trial (AUTOBATCH_REPORT_FD is set there), or pad to it; else the answer holds "
+      "only for what the trial saw");
 }
 
 }  // namespace autobatch

@@ -1,10 +1,14 @@
 #ifndef AUTOBATCH_TRIAL_COMMAND_OBSERVATION_H_
 #define AUTOBATCH_TRIAL_COMMAND_OBSERVATION_H_
 
+#include <cstddef>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "autobatch/trial/command_memory.h"
+#include "autobatch/trial/observer_file.h"
 #include "autobatch/types/failure.h"
 #include "autobatch/types/observation.h"
 #include "autobatch/types/protocol.h"
@@ -25,6 +29,11 @@ Observation SelfMeasured(const TrialSpec& asked, const Observation& told,
 // `hello`: what was said before. `failure`: why the trial has no result, if it should have one.
 Observation Watched(const CommandMemory& memory, const std::vector<StepObservation>& steps,
                     const std::optional<Hello>& hello, const std::optional<Failure>& failure);
+
+// Whether memory still grew in the last step of `device` (the observer's `index`-th; it is null
+// where nothing observes), and in a warning what helps then.
+void JudgeGrowth(const ObserverFile* observer, size_t index, const TrialSpec& trial,
+                 std::span<const std::string> command, Observation& device);
 
 }  // namespace autobatch
 

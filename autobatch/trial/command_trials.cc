@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "autobatch/trial/command_memory.h"
 #include "autobatch/trial/command_observation.h"
 #include "autobatch/trial/command_verdict.h"
+#include "autobatch/trial/error_log.h"
 #include "autobatch/trial/node_verdict.h"
 #include "autobatch/trial/observer_file.h"
 #include "autobatch/trial/process_tree.h"
@@ -35,13 +37,10 @@ constexpr int kReadingShare = 20;
 // What a command that keeps to a budget by itself may hold besides: an interpreter and a framework,
 // which do not count to its training step.
 constexpr int64_t kOwnCountAllowance = kGiB;
-// A rise of the peak above it in the last step is no rounding of the allocator's.
-constexpr double kStillGrew = 1.01;
-constexpr double kUsualBeforeLastStep = 0.875;
-constexpr char kUnsettledWarning[] =
-    "memory still grew in the last step: if inputs differ in length or size, let the largest come "
-    "first in a trial (AUTOBATCH_REPORT_FD is set there), or pad to it; else the answer holds only "
-    "for what the trial saw";
+// Of each rank's stderr there may be a stack trace, below which a launcher speaks of all of them.
+constexpr size_t kTailLines = 2000;
+constexpr size_t kTailBytes = size_t{256} << 10;
+constexpr size_t kReportedLines = 40;
 // Of its budget: an error that names no memory is one of memory above it.
 constexpr double kNearlyFull = 0.95;
 
@@ -60,18 +59,6 @@ TrialSpec Strictest(std::span<const TrialSpec> specs) {
     }
   }
   return strictest;
-}
-
-// Which share of the work is over when the last step begins.
-double BeforeLastStep(const TrialSpec& spec, std::span<const std::string> command) {
-  // One that does not take the number of steps may do more of them.
-  if (spec.steps < 2 || !UsesPlaceholder(command, "steps")) return kUsualBeforeLastStep;
-  return 1 - 1 / static_cast<double>(spec.steps);
-}
-
-bool AllUntouched(std::span<const CommandMemory> memories) {
-  return std::all_of(memories.begin(), memories.end(),
-                     [](const CommandMemory& memory) { return memory.untouched(); });
 }
 
 }  // namespace
@@ -226,6 +213,8 @@ absl::Status CommandTrials::Start(Trial& trial, const CommandEnvironment& enviro
   child.working_directory = options_.working_directory;
   child.protocol = true;
   child.grace = options_.grace;
+  child.tail_lines = kTailLines;
+  child.tail_bytes = kTailBytes;
   AB_ASSIGN_OR_RETURN(trial.child, ChildProcess::Start(child));
   Request asked{.type = RequestType::kTrial, .trial = Strictest(trial.specs)};
   for (size_t i = 0; i < trial.specs.size() && trial.specs.size() > 1; ++i) {
@@ -368,7 +357,8 @@ NodeObservation CommandTrials::Observe(const Trial& trial) const {
                             .budget_bytes = suspect.limit(),
                             .refusals = suspect.refusals(),
                             .refused_bytes = suspect.refused_bytes(),
-                            .untouched = AllUntouched(trial.memories)},
+                            .untouched = std::all_of(trial.memories.begin(), trial.memories.end(),
+                                                     std::mem_fn(&CommandMemory::untouched))},
                            options_.workload.command);
   }
   // Of several devices nobody knows on which one such a step was.
@@ -379,25 +369,15 @@ NodeObservation CommandTrials::Observe(const Trial& trial) const {
     seen.devices.push_back(said.done() && said.result(i).has_value()
                                ? SelfMeasured(trial.specs[i], *said.result(i), memory)
                                : Watched(memory, steps, said.hello(), failure));
-    if (seen.devices.back().method == kObserverMethod) {
-      seen.devices.back().unsettled = seen.devices.back().ok() && StillGrew(trial, i);
-    }
-    for (const std::string& warning : memory.warnings()) {
-      seen.devices.back().warnings.push_back(warning);
-    }
-    if (seen.devices.back().unsettled) seen.devices.back().warnings.emplace_back(kUnsettledWarning);
+    Observation& device = seen.devices.back();
+    JudgeGrowth(trial.observer.get(), i, trial.specs[i], options_.workload.command, device);
+    device.warnings.insert(device.warnings.end(), memory.warnings().begin(),
+                           memory.warnings().end());
   }
   if (!alone) CheckDevices(options_.devices, said.spoke(), seen);
-  SpreadFailure(options_.devices, trial.evidence.stderr_tail, seen);
+  SpreadFailure(options_.devices,
+                FindLoggedError(trial.evidence.stderr_tail, kReportedLines).excerpt, seen);
   return seen;
-}
-
-bool CommandTrials::StillGrew(const Trial& trial, size_t device) const {
-  const std::optional<int64_t> before = trial.observer->PeakAt(
-      device, BeforeLastStep(trial.specs[device], options_.workload.command));
-  if (!before.has_value()) return trial.memories[device].StillGrew();
-  return static_cast<double>(trial.observer->device(device).peak_bytes) >
-         kStillGrew * static_cast<double>(*before);
 }
 
 void CommandTrials::AddCommonWarnings(const Trial& trial, const std::vector<std::string>& warnings,

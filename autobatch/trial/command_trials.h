@@ -51,8 +51,6 @@ class CommandTrials {
   bool WaitForExit(ChildProcess& child);
   // What each device has seen, and whether all of them together ran.
   NodeObservation Observe(const Trial& trial) const;
-  // The observed peak rose in the last step.
-  bool StillGrew(const Trial& trial, size_t device) const;
   void AddCommonWarnings(const Trial& trial, const std::vector<std::string>& warnings,
                          Observation& seen) const;
 

@@ -16,6 +16,14 @@ Failure FailureOf(FailureKind kind, std::string message, std::string advice) {
   return {.kind = kind, .message = std::move(message), .advice = std::move(advice)};
 }
 
+// Why a simulated device does not serve, if that is what `log` says: " (simcuda: …)".
+std::string SimulatorsWords(absl::string_view log) {
+  for (const absl::string_view line : absl::StrSplit(log, '\n')) {
+    if (absl::StartsWith(line, "simcuda: ")) return absl::StrCat(" (", line, ")");
+  }
+  return "";
+}
+
 Failure Ended(const CommandEvidence& evidence, std::span<const std::string> command) {
   Failure failure = Classify(evidence.trial);
   const bool untold =
@@ -28,20 +36,21 @@ Failure Ended(const CommandEvidence& evidence, std::span<const std::string> comm
     failure.requested_bytes = evidence.refused_bytes;
     failure.advice = AdviceFor(failure.kind);
   }
+  if (const std::optional<GuardReport>& report = evidence.trial.report;
+      report.has_value() && report->start_errno != 0) {
+    failure.message = absl::StrCat("'", command.front(), "' ", failure.message);
+    if (absl::StrContains(command.front(), ' ')) {
+      failure.advice =
+          "The whole command is one word: write its words apart, without quotes around them all.";
+    }
+  }
+  if (untold) absl::StrAppend(&failure.message, SimulatorsWords(evidence.trial.stderr_tail));
   if (failure.kind == FailureKind::kTimeout && !UsesPlaceholder(command, "steps")) {
     failure.advice =
         "Let the command end by itself after a few steps: give it {steps}, or call "
         "autobatch.step() in its loop; or allow a trial more time (--trial-timeout).";
   }
   return failure;
-}
-
-// Why a simulated device was not there, if that is what `log` says: ": simcuda: …".
-std::string SimulatorsWords(absl::string_view log) {
-  for (const absl::string_view line : absl::StrSplit(log, '\n')) {
-    if (absl::StartsWith(line, "simcuda: ")) return absl::StrCat(": ", line);
-  }
-  return "";
 }
 
 }  // namespace

@@ -46,6 +46,28 @@ TEST(CommandVerdictTest, RefusedAllocation_DecidesOverUnknownWords) {
   EXPECT_EQ(JudgeCommand(evidence, kCommand), std::nullopt);
 }
 
+TEST(CommandVerdictTest, SimulatorsWords_ExplainAnEnd) {
+  const auto failure = JudgeCommand(
+      Exited(
+          1,
+          "simcuda: cudaMallocAsync is not simulated\nTraceback (most recent call last):\n"
+          "  File x\ntorch.AcceleratorError: CUDA error: operation not supported\nCompile with\n"),
+      kCommand);
+  EXPECT_EQ(failure->kind, FailureKind::kModelError);
+  EXPECT_EQ(failure->message,
+            "exited with code 1 while it ran: torch.AcceleratorError: CUDA error: operation not "
+            "supported (simcuda: cudaMallocAsync is not simulated)");
+}
+
+TEST(CommandVerdictTest, ProgramThatCannotBeExecuted_IsNamed) {
+  CommandEvidence evidence = Exited(0);
+  evidence.trial.report->start_errno = 2;
+  EXPECT_EQ(JudgeCommand(evidence, kCommand)->message,
+            "'python' cannot be executed: No such file or directory");
+  EXPECT_THAT(JudgeCommand(evidence, std::vector<std::string>{"python t.py {batch}"})->advice,
+              HasSubstr("one word"));
+}
+
 TEST(CommandVerdictTest, GoodEndWithoutTheGpu_IsNoAnswer) {
   CommandEvidence evidence = Exited(0, "warning\nsimcuda: the CUDA runtime is 11.8; no\nbye\n");
   evidence.untouched = true;
@@ -53,7 +75,7 @@ TEST(CommandVerdictTest, GoodEndWithoutTheGpu_IsNoAnswer) {
   ASSERT_TRUE(failure.has_value());
   EXPECT_EQ(failure->kind, FailureKind::kModelError);
   EXPECT_EQ(failure->message,
-            "it ended well and never used the GPU: simcuda: the CUDA runtime is 11.8; no");
+            "it ended well and never used the GPU (simcuda: the CUDA runtime is 11.8; no)");
   EXPECT_THAT(failure->advice, HasSubstr("torch.version.cuda"));
 }
 

@@ -20,6 +20,7 @@ namespace {
 constexpr char kName[] = "/observed";
 // With fewer a rise cannot be placed in the run.
 constexpr int64_t kLeastLaunches = 100;
+constexpr double kGrown = 1.01;
 
 // "GPU-00112233-4455-…" as the driver gives it, in bytes; left alone where it is no UUID.
 void ReadUuid(const std::string& text, unsigned char (&uuid)[16]) {
@@ -66,7 +67,7 @@ absl::StatusOr<std::unique_ptr<ObserverFile>> ObserverFile::Create(
 
 ObserverFile::~ObserverFile() { munmap(shared_, sizeof(ObservedDevices)); }
 
-std::optional<int64_t> ObserverFile::PeakAt(size_t index, double share_of_work) const {
+std::optional<bool> ObserverFile::GrewAfter(size_t index, double share_of_work) const {
   const int64_t all = shared_->launches;
   if (all < kLeastLaunches) return std::nullopt;
   const ObservedRises& rises = shared_->rises[index];
@@ -76,7 +77,8 @@ std::optional<int64_t> ObserverFile::PeakAt(size_t index, double share_of_work) 
     if (static_cast<double>(rise.launches) >= share_of_work * static_cast<double>(all)) continue;
     peak = std::max(peak, rise.peak_bytes.load());
   }
-  return peak;
+  return static_cast<double>(shared_->devices[index].peak_bytes) >
+         kGrown * static_cast<double>(peak);
 }
 
 std::string ObserverFile::path() const { return folder_.path() + kName; }

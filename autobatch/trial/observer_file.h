@@ -37,9 +37,10 @@ class ObserverFile {
   std::string path() const;
   // In the order of Create. Written by other processes at any time.
   const ObservedMemory& device(size_t index) const { return shared_->devices[index]; }
-  // The peak that the device had reached before this share of all kernels had been launched: an
-  // allocator that has settled takes nothing from there on. Absent where next to none were.
-  std::optional<int64_t> PeakAt(size_t index, double share_of_work) const;
+  // The device's peak rose after this share of all kernels had been launched, by more than an
+  // allocator's rounding: one that has settled takes nothing any more. Absent where next to no
+  // kernels were launched.
+  std::optional<bool> GrewAfter(size_t index, double share_of_work) const;
 
  private:
   ObserverFile(ScratchFolder folder, ObservedDevices* shared)

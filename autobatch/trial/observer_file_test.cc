@@ -41,7 +41,7 @@ TEST(ObserverFileTest, WhatIsWrittenToTheFile_IsRead) {
   EXPECT_EQ((*file)->device(1).held_bytes, 5);
 }
 
-TEST(ObserverFileTest, Peak_IsKnownAtEachShareOfTheWork) {
+TEST(ObserverFileTest, Growth_IsToldByTheWorkThatWasDoneBefore) {
   const auto file = ObserverFile::Create(std::vector<ObservedBudget>(2));
   ASSERT_TRUE(file.ok()) << file.status();
   const int descriptor = open((*file)->path().c_str(), O_RDWR);
@@ -52,19 +52,20 @@ TEST(ObserverFileTest, Peak_IsKnownAtEachShareOfTheWork) {
   ASSERT_NE(memory, MAP_FAILED);
   auto* shared = static_cast<ObservedDevices*>(memory);
   shared->launches = 99;
-  EXPECT_EQ((*file)->PeakAt(1, 0.5), std::nullopt) << "too few to tell";
+  EXPECT_EQ((*file)->GrewAfter(1, 0.5), std::nullopt) << "too few to tell";
   shared->launches = 1000;
-  const std::pair<int64_t, int64_t> rises[] = {{0, 10}, {500, 20}, {900, 30}};
+  const std::pair<int64_t, int64_t> rises[] = {{0, 1000}, {500, 2000}, {900, 2100}};
   for (const auto& [launches, peak] : rises) {
     ObservedRises::Rise& rise = shared->rises[1].rises[shared->rises[1].count++];
     rise.launches = launches;
     rise.peak_bytes = peak;
   }
-  EXPECT_EQ((*file)->PeakAt(1, 0.25), 10);
-  EXPECT_EQ((*file)->PeakAt(1, 0.875), 20);
-  EXPECT_EQ((*file)->PeakAt(1, 0.9), 20) << "a step's memory comes before its first kernel";
-  EXPECT_EQ((*file)->PeakAt(1, 1), 30);
-  EXPECT_EQ((*file)->PeakAt(0, 1), 0);
+  shared->devices[1].peak_bytes = 2110;
+  EXPECT_EQ((*file)->GrewAfter(1, 0.25), true);
+  EXPECT_EQ((*file)->GrewAfter(1, 0.875), true);
+  EXPECT_EQ((*file)->GrewAfter(1, 0.9), true) << "a step's memory comes before its first kernel";
+  EXPECT_EQ((*file)->GrewAfter(1, 0.95), false) << "not worth a note";
+  EXPECT_EQ((*file)->GrewAfter(0, 0.5), false) << "nothing was taken there";
   munmap(memory, sizeof(ObservedDevices));
 }
 

@@ -27,6 +27,12 @@ std::optional<FailureKind> FindErrorInText(absl::string_view text, bool nearly_f
 // "Tried to allocate 2.00 GiB", "you tried to allocate 4096 bytes": bytes that were asked for.
 std::optional<int64_t> RequestedBytesInText(absl::string_view text);
 
+// What CUDA says of a device that a framework was not built for, and what helps.
+inline constexpr absl::string_view kNoKernelImage = "no kernel image is available";
+inline constexpr absl::string_view kNoKernelAdvice =
+    "The framework has no kernels for this device: take a build for its compute capability "
+    "(torch.cuda.get_arch_list() says which are in it), or another device.";
+
 // The first line of an exception's text that says something, without the stack trace, cut to 400
 // bytes.
 std::string ErrorSummary(absl::string_view text);

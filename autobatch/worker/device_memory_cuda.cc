@@ -12,6 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "autobatch/types/failure.h"
+#include "autobatch/types/failure_text.h"
 #include "autobatch/worker/cuda_identity.h"
 #include "autobatch/worker/device_memory.h"
 #include "autobatch/worker/nvml_free.h"
@@ -113,9 +115,19 @@ class CudaMemory final : public DeviceMemory {
 absl::StatusOr<std::unique_ptr<DeviceMemory>> MakeCudaMemory() {
   try {
     c10::cuda::device_count_ensure_non_zero();
+    if (allocator::get()->name() == "cudaMallocAsync") {
+      return absl::FailedPreconditionError(
+          "PYTORCH_ALLOC_CONF or PYTORCH_CUDA_ALLOC_CONF: backend:cudaMallocAsync keeps no peaks "
+          "and knows no limit, so that nothing can be said of memory with it");
+    }
     return std::make_unique<CudaMemory>();
   } catch (const c10::Error& error) {
-    return absl::UnavailableError(error.what_without_backtrace());
+    const std::string text = ErrorSummary(error.what_without_backtrace());
+    if (ClassifyErrorText(text, /*nearly_full=*/false) == FailureKind::kOutOfMemory) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the device has no room for CUDA's own context: ", text));
+    }
+    return absl::UnavailableError(text);
   }
 }
 

@@ -42,7 +42,16 @@ std::optional<Failure> SetUp(const Request& request, const WorkloadFactory& make
   setting.spec = *request.workload;
   absl::StatusOr<std::unique_ptr<DeviceMemory>> memory = MakeDeviceMemory(request.device);
   if (!memory.ok()) {
-    return FailureOf(FailureKind::kCannotStart, TrialPhase::kStart, memory.status());
+    if (absl::IsResourceExhausted(memory.status())) {
+      Failure full = FailureOf(FailureKind::kOutOfMemory, TrialPhase::kStart, memory.status());
+      full.advice = "No batch is small enough: free the device of what else holds its memory.";
+      return full;
+    }
+    Failure failure = FailureOf(FailureKind::kCannotStart, TrialPhase::kStart, memory.status());
+    if (absl::IsFailedPrecondition(memory.status())) {
+      failure.advice = "Leave that setting out for the trials and for training.";
+    }
+    return failure;
   }
   setting.memory = *std::move(memory);
   try {

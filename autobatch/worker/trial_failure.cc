@@ -41,6 +41,7 @@ std::string Advice(FailureKind kind, absl::string_view text) {
       absl::StrContains(text, "Expected more than 1 value per channel when training")) {
     return "Batch norm cannot train on one sample: use a batch of at least 2.";
   }
+  if (absl::StrContains(text, kNoKernelImage)) return std::string(kNoKernelAdvice);
   if (kind == FailureKind::kModelError) return "The model or its loss raised this, at any batch.";
   return "";
 }
