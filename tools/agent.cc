@@ -99,7 +99,7 @@ int Main(int argc, char** argv) {
     const absl::Status written = WriteAll(STDOUT_FILENO, flags->print_and_exit, "stdout");
     return written.ok() ? kExitOk : kExitInternal;
   }
-  InitLog(argv[0], flags->verbose);
+  InitLog(argv[0]);
   for (const std::string& note : launcher.notes) lines.Say(absl::StrCat("warning: ", note));
   const absl::StatusOr<Credentials> credentials = Check(*flags, launcher);
   if (!credentials.ok()) return complain(credentials.status(), kExitUsage);

@@ -153,7 +153,7 @@ int Main(int argc, char** argv) {
     const absl::Status written = WriteAll(STDOUT_FILENO, flags->print_and_exit, "stdout");
     return written.ok() ? kExitOk : kExitInternal;
   }
-  InitLog(argv[0], flags->verbose);
+  InitLog(argv[0]);
   return Serve(*flags, lines, signals);
 }
 

@@ -123,7 +123,7 @@ int Main(int argc, char** argv) {
     const absl::Status written = WriteAll(STDOUT_FILENO, line->print_and_exit, "stdout");
     return written.ok() ? kExitOk : Complain(written, kExitInternal);
   }
-  InitLog(argv[0], line->verbose);
+  InitLog(argv[0]);
   return line->worker ? RunWorker(*line, environment) : RunWorld(*line, environment, argv[0]);
 }
 

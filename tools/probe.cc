@@ -162,7 +162,7 @@ int Main(int argc, char** argv) {
   if (!readable.ok()) return Complain(readable, kExitUsage);
   const absl::Status writable = CheckOutputs(*line);
   if (!writable.ok()) return Complain(writable, kExitUsage);
-  InitLog(argv[0], line->verbose);
+  InitLog(argv[0]);
 
   const absl::StatusOr<std::unique_ptr<LocalNode>> node = LocalNode::Describe(line->probe);
   if (absl::IsInvalidArgument(node.status()) || absl::IsUnimplemented(node.status())) {

@@ -4,13 +4,12 @@
 
 namespace autobatch {
 
-void InitLog(const char* program, bool verbose) {
+void InitLog(const char* program) {
   FLAGS_logtostderr = true;
-  FLAGS_minloglevel = verbose ? google::GLOG_INFO : google::GLOG_WARNING;
+  FLAGS_minloglevel = google::GLOG_WARNING;
   google::InitGoogleLogging(program);
 }
 
-void LogInfo(absl::string_view text) { LOG(INFO) << text; }
 void LogWarning(absl::string_view text) { LOG(WARNING) << text; }
 void LogError(absl::string_view text) { LOG(ERROR) << text; }
 

@@ -8,10 +8,9 @@ namespace autobatch {
 // The only room with glog: c10 defines the same macros, and no file may see both.
 // All functions are thread-safe and write to stderr.
 
-// Call once in main, before any other thread. `verbose` also prints LogInfo.
-void InitLog(const char* program, bool verbose);
+// Call once in main, before any other thread.
+void InitLog(const char* program);
 
-void LogInfo(absl::string_view text);
 void LogWarning(absl::string_view text);
 void LogError(absl::string_view text);
 

@@ -204,7 +204,6 @@ absl::Status ReadOutput(const po::variables_map& values, FlagReader& read, Comma
     return absl::InvalidArgumentError("--json and --html contradict: both name the same file");
   }
   line.quiet = read.Switch("quiet");
-  line.verbose = read.Switch("verbose");
   line.probe.use_cache = !read.Switch("no-cache");
   if (values.count("cache-dir") > 0) {
     if (!line.probe.use_cache) {

@@ -20,7 +20,6 @@ struct CommandLine {
   std::string json_path;
   std::string html_path;
   bool quiet = false;
-  bool verbose = false;
   // Print this text and exit with 0.
   std::string print_and_exit;
 };

@@ -30,8 +30,4 @@ FlagGroup& FlagGroup::HelpAndVersion() {
   return Switch("help,h", "this text").Switch("version", "the version");
 }
 
-FlagGroup& FlagGroup::QuietAndVerbose(const char* quiet) {
-  return Switch("quiet,q", quiet).Switch("verbose", "log what is decided, to stderr");
-}
-
 }  // namespace autobatch

@@ -20,10 +20,8 @@ class FlagGroup : public boost::program_options::options_description {
   FlagGroup& Values(const char* name, const char* value, const char* help);
   FlagGroup& Switch(const char* name, const char* help);
 
-  // What every program has (see HelpOrVersion() of flag_reader.h), and what those have that run for
-  // a while.
+  // What every program has (see HelpOrVersion() of flag_reader.h).
   FlagGroup& HelpAndVersion();
-  FlagGroup& QuietAndVerbose(const char* quiet = "no progress on stderr");
 };
 
 }  // namespace autobatch

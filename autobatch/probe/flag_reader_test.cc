@@ -24,7 +24,7 @@ FlagGroup Flags() {
       .Value("out", "FILE|-", "a file")
       .Values("item", "TEXT", "once for each")
       .Switch("on", "a switch")
-      .QuietAndVerbose()
+      .Switch("quiet,q", "no progress on stderr")
       .HelpAndVersion();
 }
 
@@ -97,7 +97,6 @@ TEST(FlagGroupTest, Help_ListsTheOptionsInOrder) {
                                                 "  --item TEXT .*once for each\n"
                                                 "  --on .*a switch\n"
                                                 "  -q .*no progress on stderr\n"
-                                                "  --verbose .*log what is decided, to stderr\n"
                                                 "  -h .*this text\n"
                                                 "  --version .*the version\n"));
 }

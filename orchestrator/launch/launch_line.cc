@@ -130,7 +130,6 @@ absl::Status ReadOutput(FlagReader& read, LaunchLine& line) {
   read.Path("publish", line.publish);
   AB_RETURN_IF_ERROR(read.status());
   line.quiet = read.Switch("quiet");
-  line.verbose = read.Switch("verbose");
   const bool output = line.format.has_value() || !line.publish.empty();
   if (line.format.has_value() && !line.publish.empty()) {
     return Contradict("--format", "--publish", "one writes to stdout, the other to a folder");

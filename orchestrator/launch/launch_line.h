@@ -44,7 +44,6 @@ struct LaunchLine {
   std::optional<LaunchFormat> format;
   std::string publish;
   bool quiet = false;
-  bool verbose = false;
   // Print this text and exit with 0.
   std::string print_and_exit;
 

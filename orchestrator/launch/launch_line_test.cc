@@ -49,7 +49,7 @@ TEST(ParseLaunchLine_CommandOnly, AgreesHere) {
 TEST(ParseLaunchLine_EveryOption, IsRead) {
   const LaunchLine line = Line(
       "--record /r.json --run-id job1 --secret-file /s --wait 90 --world-size 8 --allow-simulated "
-      "--fallback-batch 16 --when-world-changes restart --grace 2m --verbose -- true");
+      "--fallback-batch 16 --when-world-changes restart --grace 2m -- true");
   EXPECT_EQ(line.record, "/r.json");
   EXPECT_EQ(line.run_id, "job1");
   EXPECT_EQ(line.secret_file, "/s");
@@ -59,7 +59,6 @@ TEST(ParseLaunchLine_EveryOption, IsRead) {
   EXPECT_EQ(line.fallback_batch, 16);
   EXPECT_EQ(line.when_world_changes, WorldChange::kRestart);
   EXPECT_EQ(line.grace, absl::Minutes(2));
-  EXPECT_TRUE(line.verbose);
   EXPECT_EQ(Line("--record /r --secret-fd 7 -- true").secret_descriptor, 7);
 }
 

@@ -69,7 +69,7 @@ po::options_description OutputOptions() {
       .Value("publish", "DIR",
              "instead of a command, write record.json and launch.json to this folder and end: a "
              "Kubernetes init container")
-      .QuietAndVerbose()
+      .Switch("quiet,q", "no progress on stderr")
       .HelpAndVersion();
 }
 

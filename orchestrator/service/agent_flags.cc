@@ -77,7 +77,7 @@ po::options_description PlaceOptions() {
       .Value("json", "FILE|-", "write what every device reported")
       .Switch("no-cache", "do not use or keep earlier answers of other runs")
       .Value("cache-dir", "DIR", "where they are (default: $XDG_CACHE_HOME/autobatch/results)")
-      .QuietAndVerbose()
+      .Switch("quiet,q", "no progress on stderr")
       .HelpAndVersion();
 }
 
@@ -206,7 +206,6 @@ void ReadPlaces(FlagReader& read, AgentFlags& flags) {
   flags.workers.max_clients = static_cast<size_t>(std::max<int64_t>(1, workers));
   path("json", flags.json_path);
   flags.quiet = read.Switch("quiet");
-  flags.verbose = read.Switch("verbose");
 }
 
 absl::Status ReadIdentity(FlagReader& read, const LauncherFacts& launcher, AgentFlags& flags) {

@@ -45,7 +45,6 @@ struct AgentFlags {
   // The report of the devices ("-": stdout, at the end); empty: none.
   std::string json_path;
   bool quiet = false;
-  bool verbose = false;
   // Print this text and exit with 0.
   std::string print_and_exit;
 

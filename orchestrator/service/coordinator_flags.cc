@@ -66,7 +66,7 @@ po::options_description OutputOptions() {
       .Value("state-dir", "DIR", "where rounds outlast a restart (default: autobatch-RUN-ID here)")
       .Value("record", "FILE", "write the record of each commit here")
       .Value("json", "FILE|-", "write every round's outcome, report and straggler")
-      .QuietAndVerbose()
+      .Switch("quiet,q", "no progress on stderr")
       .HelpAndVersion();
 }
 
@@ -131,7 +131,6 @@ void ReadOutputs(FlagReader& read, CoordinatorFlags& flags) {
   flags.state_directory = absl::StrCat("autobatch-", flags.config.run_id);
   read.Path("state-dir", flags.state_directory);
   flags.quiet = read.Switch("quiet");
-  flags.verbose = read.Switch("verbose");
 }
 
 }  // namespace

@@ -30,7 +30,6 @@ struct CoordinatorFlags {
   std::string record_file;
   std::string json_path;
   bool quiet = false;
-  bool verbose = false;
   // Print this text and exit with 0.
   std::string print_and_exit;
 };
