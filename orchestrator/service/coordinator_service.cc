@@ -26,15 +26,9 @@ absl::StatusOr<std::optional<CoordinatorState>> LoadState(const SealedFile& file
                                      "of another name, with a state of its own"));
   }
   AB_ASSIGN_OR_RETURN(CoordinatorState state, FromJson<CoordinatorState>(*text));
-  if (state.schema != kCoordinatorStateSchema) {
-    return absl::FailedPreconditionError(absl::StrCat(file.path(), " has the schema ", state.schema,
-                                                      "; this coordinator reads ",
-                                                      kCoordinatorStateSchema));
-  }
-  if (state.run_id != run_id) {
-    return absl::FailedPreconditionError(absl::StrCat(file.path(), " is the state of the run ",
-                                                      state.run_id, ", and this is ", run_id,
-                                                      ": give it a folder of its own"));
+  if (const absl::Status valid = ValidateState(state, run_id); !valid.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(file.path(), ": ", valid.message(), "; give this run a folder of its own"));
   }
   return state;
 }

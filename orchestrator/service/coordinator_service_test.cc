@@ -117,6 +117,8 @@ TEST(LoadStateTest, OtherRunOrDamage_IsRefusedWithAdvice) {
   ASSERT_TRUE(file.Write(ToJson(CoordinatorState{.run_id = "other", .round = 3})).ok());
   EXPECT_THAT(std::string(LoadState(file, "job").status().message()), HasSubstr("other"));
   EXPECT_TRUE(LoadState(file, "other").ok());
+  ASSERT_TRUE(file.Write(ToJson(CoordinatorState{.run_id = "other", .committed_round = 3})).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(LoadState(file, "other").status()));
   ASSERT_TRUE(WriteFileAtomically(file.path(), "torn").ok());
   const absl::Status status = LoadState(file, "job").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);

@@ -39,7 +39,7 @@ absl::StatusOr<std::string> SealedFile::Read() const {
   if (content.size() != length) {
     return Damaged(absl::StrCat("torn: ", content.size(), " of ", length, " bytes are there"));
   }
-  if (seal_(content) != words[2]) {
+  if (!SealsEqual(seal_(content), words[2])) {
     return Damaged("changed since it was written, or sealed with another secret");
   }
   return content;

@@ -1,13 +1,13 @@
 #ifndef ORCHESTRATOR_SERVICE_SEALED_FILE_H_
 #define ORCHESTRATOR_SERVICE_SEALED_FILE_H_
 
-#include <functional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "orchestrator/net/seal.h"
 
 namespace autobatch {
 
@@ -21,9 +21,6 @@ namespace autobatch {
 // is, so that a person can read it.
 class SealedFile {
  public:
-  // Signs a text, by the run's secret where there is one (orchestrator/net/seal.h).
-  using Seal = std::function<std::string(absl::string_view)>;
-
   SealedFile(std::string path, Seal seal) : path_(std::move(path)), seal_(std::move(seal)) {}
 
   const std::string& path() const { return path_; }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/files.h"
+#include "orchestrator/net/seal.h"
 
 namespace autobatch {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // A seal that depends on every byte and on the secret; the real one is of orchestrator/net.
-SealedFile::Seal SealOf(const std::string& secret) {
+Seal SealOf(const std::string& secret) {
   return [secret](absl::string_view text) {
     uint64_t hash = 0xcbf29ce484222325;
     for (const char c : absl::StrCat(secret, text)) {
@@ -74,6 +75,13 @@ TEST(SealedFileTest, AnotherSecret_IsDataLossThatSaysSo) {
   const absl::Status status = SealedFile(file.path(), SealOf("other")).Read().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()), HasSubstr("another secret"));
+}
+
+TEST(SealedFileTest, SealThatCannotBeMade_OpensNothing) {
+  const SealedFile file = FileNamed("empty");
+  ASSERT_TRUE(WriteFileAtomically(file.path(), "autobatch.sealed.v1 2 \n{}").ok());
+  const SealedFile without(file.path(), [](absl::string_view) { return ""; });
+  EXPECT_EQ(without.Read().status().code(), absl::StatusCode::kDataLoss);
 }
 
 TEST(SealedFileTest, FullDisk_IsAnErrorThatNamesThePath) {
