@@ -132,40 +132,6 @@ absl::Status TooMany(size_t most) {
       absl::StrCat("the list stands for more than ", most, " nodes"));
 }
 
-// A host as CompressHostlist sees it: what stands around its last number, and the number.
-struct Numbered {
-  std::string head;
-  std::string digits;
-  std::string tail;
-};
-
-// The last number that fits; none in "login".
-std::optional<Numbered> SplitNumber(absl::string_view host) {
-  size_t end = host.size();
-  while (end > 0 && !absl::ascii_isdigit(host[end - 1])) --end;
-  size_t begin = end;
-  while (begin > 0 && absl::ascii_isdigit(host[begin - 1])) --begin;
-  if (begin == end || end - begin > kMostDigits) return std::nullopt;
-  return Numbered{std::string(host.substr(0, begin)), std::string(host.substr(begin, end - begin)),
-                  std::string(host.substr(end))};
-}
-
-// Whether `next` is written as the range from `first` writes the number after `last`.
-bool Follows(const Range& range, absl::string_view next) {
-  if (range.last == std::numeric_limits<uint64_t>::max()) return false;
-  return next == Number(range.last + 1, range.width);
-}
-
-Range RangeOf(absl::string_view digits) {
-  const uint64_t value = *Digits(digits);
-  return {value, value, digits.size() > 1 && digits[0] == '0' ? digits.size() : 0};
-}
-
-void AppendRange(const Range& range, std::string& out) {
-  absl::StrAppend(&out, out.empty() ? "" : ",", Number(range.first, range.width));
-  if (range.last != range.first) absl::StrAppend(&out, "-", Number(range.last, range.width));
-}
-
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> ExpandHostlist(absl::string_view text, size_t most) {
@@ -181,39 +147,6 @@ absl::StatusOr<std::vector<std::string>> ExpandHostlist(absl::string_view text, 
     AppendHosts(pieces, 0, "", hosts);
   }
   return hosts;
-}
-
-std::string CompressHostlist(std::span<const std::string> hosts) {
-  std::string out;
-  for (size_t at = 0; at < hosts.size();) {
-    const std::optional<Numbered> first = SplitNumber(hosts[at]);
-    if (!first.has_value()) {
-      absl::StrAppend(&out, out.empty() ? "" : ",", hosts[at++]);
-      continue;
-    }
-    std::string ranges;
-    Range range = RangeOf(first->digits);
-    size_t end = at + 1;
-    for (; end < hosts.size(); ++end) {
-      const std::optional<Numbered> next = SplitNumber(hosts[end]);
-      if (!next.has_value() || next->head != first->head || next->tail != first->tail) break;
-      if (Follows(range, next->digits)) {
-        ++range.last;
-        continue;
-      }
-      AppendRange(range, ranges);
-      range = RangeOf(next->digits);
-    }
-    AppendRange(range, ranges);
-    absl::StrAppend(&out, out.empty() ? "" : ",");
-    if (end == at + 1) {
-      absl::StrAppend(&out, hosts[at]);
-    } else {
-      absl::StrAppend(&out, first->head, "[", ranges, "]", first->tail);
-    }
-    at = end;
-  }
-  return out;
 }
 
 absl::StatusOr<std::vector<int64_t>> ExpandTaskCounts(absl::string_view text, size_t most) {

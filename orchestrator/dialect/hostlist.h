@@ -2,7 +2,6 @@
 #define ORCHESTRATOR_DIALECT_HOSTLIST_H_
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -24,10 +23,6 @@ inline constexpr size_t kMostHosts = 65'536;
 // is made.
 absl::StatusOr<std::vector<std::string>> ExpandHostlist(absl::string_view text,
                                                         size_t most = kMostHosts);
-
-// The short form, in order: neighbours that count up by one become a range. ExpandHostlist gives
-// the same hosts back, if none of them holds a character of the notation.
-std::string CompressHostlist(std::span<const std::string> hosts);
 
 // Slurm's counts for each node: "2(x3),1" -> 2 2 2 1. Errors as above.
 absl::StatusOr<std::vector<int64_t>> ExpandTaskCounts(absl::string_view text,

@@ -87,39 +87,6 @@ TEST(ExpandHostlist_MoreThanTheLimit, IsRefusedBeforeAnyIsMade) {
   }
 }
 
-TEST(CompressHostlist_NeighboursThatCountUp, BecomeRanges) {
-  const auto compressed = [](std::vector<std::string> hosts) { return CompressHostlist(hosts); };
-  EXPECT_EQ(compressed({"n1", "n2", "n3", "n5"}), "n[1-3,5]");
-  EXPECT_EQ(compressed({"n08", "n09", "n10", "n11"}), "n[08-11]");
-  EXPECT_EQ(compressed({"n9", "n10"}), "n[9-10]");
-  EXPECT_EQ(compressed({"n01", "n2"}), "n[01,2]");
-  EXPECT_EQ(compressed({"login", "a1-ib", "a2-ib", "b7"}), "login,a[1-2]-ib,b7");
-  EXPECT_EQ(compressed({}), "");
-}
-
-// Any list of plain names survives both ways, and any text at all is answered, within the limit.
-TEST(Hostlist_RandomLists, SurviveBothWays) {
-  const unsigned seed = std::random_device()();
-  SCOPED_TRACE(absl::StrCat("seed ", seed));
-  std::mt19937 random(seed);
-  const std::vector<std::string> heads = {"n", "gpu-", "r1n", "", "x0y"};
-  const std::vector<std::string> tails = {"", "-ib0", ".local", "a"};
-  for (int round = 0; round < 2000; ++round) {
-    std::vector<std::string> hosts;
-    while (hosts.size() < 1 + random() % 12) {
-      std::string number = absl::StrCat(random() % 3 == 0 ? "0" : "", random() % 120);
-      if (random() % 5 == 0) number = absl::StrCat("00", random() % 1000);
-      hosts.push_back(
-          absl::StrCat(heads[random() % heads.size()], number, tails[random() % tails.size()]));
-      // A run that counts up is what there is most of.
-      for (uint64_t more = random() % 4; more > 0; --more) {
-        hosts.push_back(absl::StrCat("c", 8 + hosts.size()));
-      }
-    }
-    EXPECT_EQ(Expand(CompressHostlist(hosts)), hosts) << CompressHostlist(hosts);
-  }
-}
-
 TEST(Hostlist_RandomText, IsAnsweredWithinTheLimit) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE(absl::StrCat("seed ", seed));
