@@ -61,15 +61,11 @@ void Add(const Observation& more, Observation& all) {
 }  // namespace
 
 absl::Status RankTranscripts::Append(absl::string_view bytes, const ProgressFunction& progress) {
-  lines_.Append(bytes);
-  while (true) {
-    AB_ASSIGN_OR_RETURN(const std::optional<std::string> line, lines_.Next());
-    if (!line.has_value()) return absl::OkStatus();
-    AB_ASSIGN_OR_RETURN(const Reply reply, ReadReply(*line));
-    AB_RETURN_IF_ERROR(Take(reply));
-    const bool told = reply.type == ReplyType::kPhase || reply.type == ReplyType::kStep;
-    if (told && progress && reply.rank.value_or(0) == ranks_.begin()->first) progress(reply);
-  }
+  return ReadReplies(
+      lines_, bytes, [this](const Reply& reply) { return Take(reply); },
+      [&](const Reply& reply) {
+        if (progress && reply.rank.value_or(0) == ranks_.begin()->first) progress(reply);
+      });
 }
 
 absl::Status RankTranscripts::Take(const Reply& reply) {

@@ -1,5 +1,6 @@
 #include "autobatch/trial/trial_transcript.h"
 
+#include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -16,8 +17,6 @@ std::string Excerpt(const std::string& line) {
                       line.size() > kMost ? "..." : "", "\"");
 }
 
-}  // namespace
-
 absl::StatusOr<Reply> ReadReply(const std::string& line) {
   absl::StatusOr<Reply> reply = FromJson<Reply>(line);
   if (!reply.ok()) {
@@ -27,16 +26,24 @@ absl::StatusOr<Reply> ReadReply(const std::string& line) {
   return reply;
 }
 
-absl::Status TrialTranscript::Append(absl::string_view bytes, const ProgressFunction& progress) {
-  lines_.Append(bytes);
+}  // namespace
+
+absl::Status ReadReplies(LineReader& lines, absl::string_view bytes,
+                         absl::FunctionRef<absl::Status(const Reply&)> take,
+                         const ProgressFunction& progress) {
+  lines.Append(bytes);
   while (true) {
-    AB_ASSIGN_OR_RETURN(const std::optional<std::string> line, lines_.Next());
+    AB_ASSIGN_OR_RETURN(const std::optional<std::string> line, lines.Next());
     if (!line.has_value()) return absl::OkStatus();
     AB_ASSIGN_OR_RETURN(const Reply reply, ReadReply(*line));
-    AB_RETURN_IF_ERROR(Take(reply));
+    AB_RETURN_IF_ERROR(take(reply));
     const bool told = reply.type == ReplyType::kPhase || reply.type == ReplyType::kStep;
     if (told && progress) progress(reply);
   }
+}
+
+absl::Status TrialTranscript::Append(absl::string_view bytes, const ProgressFunction& progress) {
+  return ReadReplies(lines_, bytes, [this](const Reply& reply) { return Take(reply); }, progress);
 }
 
 absl::Status TrialTranscript::Take(const Reply& reply) {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "autobatch/trial/line_reader.h"
 #include "autobatch/trial/trial_runner.h"
@@ -17,8 +17,11 @@
 
 namespace autobatch {
 
-// One line of the child's; the error quotes its beginning.
-absl::StatusOr<Reply> ReadReply(const std::string& line);
+// Reads more bytes of a child's: hands every reply to `take`, then tells phases and steps to
+// `progress`. An error is one of a line, whose beginning it quotes, or of `take`; it is for good.
+absl::Status ReadReplies(LineReader& lines, absl::string_view bytes,
+                         absl::FunctionRef<absl::Status(const Reply&)> take,
+                         const ProgressFunction& progress);
 
 // What the child says during one trial, from any pieces of its bytes. Knows no process and no time.
 class TrialTranscript {
