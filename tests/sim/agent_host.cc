@@ -16,7 +16,7 @@ constexpr size_t kEchoes = 64;
 void AgentHost::Start() {
   process_ = std::make_shared<Process>(parts_.time);
   finished_.reset();
-  wake_.reset();
+  alarm_.Reset();
   end_.reset();
   prepared_digest_.clear();
   committed_round_ = 0;
@@ -55,14 +55,7 @@ void AgentHost::Handle(const AgentEvent& event) {
   }
   if (process->dead() || finished_.has_value()) return;
   MaybeTrain();
-  const std::optional<SteadyTime> wake = core_->NextWake();
-  if (!wake.has_value() || wake == wake_) return;
-  wake_ = wake;
-  process->PostAt(*wake, [this, when = *wake] {
-    if (wake_ != when) return;
-    wake_.reset();
-    Handle(agent::Woke{});
-  });
+  alarm_.Set(*process, core_->NextWake(), [this] { Handle(agent::Woke{}); });
 }
 
 void AgentHost::Do(const agent::Connect& action) {

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "orchestrator/core/agent_core.h"
+#include "tests/sim/alarm.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/network.h"
 #include "tests/sim/process.h"
@@ -119,7 +120,7 @@ class AgentHost {
   Stream stream_;
   int64_t connects_ = 0;
   int64_t reduces_ = 0;
-  std::optional<SteadyTime> wake_;
+  Alarm alarm_;
   std::deque<std::shared_ptr<const std::string>> sent_;
   std::string prepared_digest_;
   // Of the committed record on the disk; 0: none.

@@ -18,7 +18,7 @@ CoordinatorHost::CoordinatorHost(Parts parts, CoordinatorConfig config, RecordMa
 void CoordinatorHost::Start() {
   process_ = std::make_shared<Process>(parts_.time);
   finished_.reset();
-  wake_.reset();
+  alarm_.Reset();
   peers_.clear();
   parts_.log("coordinator", "starts");
   core_ = std::make_unique<CoordinatorCore>(config_, disk_, make_record_, parts_.time.Now());
@@ -81,14 +81,7 @@ void CoordinatorHost::Handle(const CoordinatorEvent& event) {
     std::visit([this](auto& body) { Do(std::move(body)); }, action);
   }
   if (process->dead() || finished_.has_value()) return;
-  const std::optional<SteadyTime> wake = core_->NextWake();
-  if (!wake.has_value() || wake == wake_) return;
-  wake_ = wake;
-  process->PostAt(*wake, [this, when = *wake] {
-    if (wake_ != when) return;
-    wake_.reset();
-    Handle(coordinator::Woke{});
-  });
+  alarm_.Set(*process, core_->NextWake(), [this] { Handle(coordinator::Woke{}); });
 }
 
 void CoordinatorHost::Do(const coordinator::Send& action) {

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "orchestrator/core/coordinator_core.h"
+#include "tests/sim/alarm.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/network.h"
 #include "tests/sim/process.h"
@@ -81,7 +82,7 @@ class CoordinatorHost {
   std::unique_ptr<CoordinatorCore> core_;
   std::map<ConnectionId, Peer> peers_;
   ConnectionId next_connection_ = 1;
-  std::optional<SteadyTime> wake_;
+  Alarm alarm_;
   std::optional<coordinator::Finished> finished_;
   std::optional<coordinator::RoundEnded> last_round_;
   std::optional<coordinator::CommitConfirmed> confirmed_;
