@@ -2,19 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
 namespace autobatch::observer {
 namespace {
+
+void Hold(Ledger& ledger, int device, uint64_t key, int64_t bytes) {
+  ASSERT_TRUE(ledger.Reserve(device, bytes));
+  ledger.Keep(device, key, bytes);
+}
 
 TEST(LedgerTest, PeakIsTheMostThatWasHeldAtOnce) {
   ObservedDevices shared = {};
   Ledger ledger(&shared);
-  ASSERT_TRUE(ledger.Reserve(0, 100));
-  ledger.Keep(0, 1, 100);
-  ASSERT_TRUE(ledger.Reserve(0, 50));
-  ledger.Keep(0, 2, 50);
+  Hold(ledger, 0, 1, 100);
+  Hold(ledger, 0, 2, 50);
   ledger.Free(1);
-  ASSERT_TRUE(ledger.Reserve(0, 70));
-  ledger.Keep(0, 3, 70);
+  Hold(ledger, 0, 3, 70);
   EXPECT_EQ(shared.devices[0].peak_bytes, 150);
   EXPECT_EQ(shared.devices[0].held_bytes, 120);
   EXPECT_EQ(shared.devices[0].processes, 1);
@@ -25,8 +29,7 @@ TEST(LedgerTest, AboveTheBudget_IsRefusedAndNotCounted) {
   ObservedDevices shared = {};
   shared.devices[0].budget_bytes = 100;
   Ledger ledger(&shared);
-  ASSERT_TRUE(ledger.Reserve(0, 100));
-  ledger.Keep(0, 1, 100);
+  Hold(ledger, 0, 1, 100);
   EXPECT_FALSE(ledger.Reserve(0, 1));
   EXPECT_EQ(shared.devices[0].refusals, 1);
   EXPECT_EQ(shared.devices[0].refused_bytes, 1);
@@ -41,8 +44,7 @@ TEST(LedgerTest, BudgetIsOneForAllProcesses) {
   Ledger one(&shared);
   {
     Ledger other(&shared);
-    ASSERT_TRUE(other.Reserve(0, 60));
-    other.Keep(0, 1, 60);
+    Hold(other, 0, 1, 60);
     EXPECT_FALSE(one.Reserve(0, 50));
   }
   EXPECT_EQ(shared.devices[0].held_bytes, 0) << "a process that ends gives its memory back";
@@ -64,10 +66,8 @@ TEST(LedgerTest, EachDevice_HasItsOwnSumsAndBudget) {
   ObservedDevices shared = {};
   shared.devices[1].budget_bytes = 100;
   Ledger ledger(&shared);
-  ASSERT_TRUE(ledger.Reserve(0, 500));
-  ledger.Keep(0, 1, 500);
-  ASSERT_TRUE(ledger.Reserve(1, 90));
-  ledger.Keep(1, 2, 90);
+  Hold(ledger, 0, 1, 500);
+  Hold(ledger, 1, 2, 90);
   EXPECT_FALSE(ledger.Reserve(1, 20));
   EXPECT_EQ(shared.devices[0].peak_bytes, 500);
   EXPECT_EQ(shared.devices[0].refusals, 0);
@@ -81,10 +81,7 @@ TEST(LedgerTest, EachDevice_HasItsOwnSumsAndBudget) {
 TEST(LedgerTest, Rises_AreNotedByTheWorkThatWasDone) {
   ObservedDevices shared = {};
   Ledger ledger(&shared);
-  const auto take = [&](int64_t bytes, uint64_t key) {
-    ASSERT_TRUE(ledger.Reserve(1, bytes));
-    ledger.Keep(1, key, bytes);
-  };
+  const auto take = [&](int64_t bytes, uint64_t key) { Hold(ledger, 1, key, bytes); };
   take(1000, 1);
   ledger.CountLaunch();
   ledger.CountLaunch();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "autobatch/simcuda/device.h"
+#include "autobatch/simcuda/reduce_kernel_names.h"
 #include "autobatch/simcuda/shared_usage.h"
 #include "gtest/gtest.h"
 
@@ -31,12 +32,6 @@ const std::string kAddNumber =
 const std::string kCat =
     "_ZN2at6native40_GLOBAL__N__0f1a8107_8_Shape_cu_49f7391c26CatArrayBatchedCopy_contigINS1_10"
     "OpaqueTypeILj8EEEjLi1ELi2ELi1EEEvPT_";
-const std::string kSum =
-    "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIlNS0_14func_wrapper_tIlZNS0_11sum_"
-    "functorIlllEclERNS_14TensorIteratorEEUlllE_EEjlLi4ELi4EEEEEvT1_";
-const std::string kMaximum =
-    "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIlNS0_14func_wrapper_tIlNS0_13MaxNan"
-    "FunctorIlEEEEjlLi4ELi4EEEEEvT1_";
 
 class KnownKernelsTest : public testing::Test {
  protected:
@@ -143,9 +138,9 @@ TEST_F(KnownKernelsTest, ReductionOfIntegers_IsCarriedOut) {
   put(992, data_[1]);
   put(1000, data_[0]);
   void* arguments[] = {reduction};
-  Run(kSum, arguments, /*block_rows=*/1);
+  Run(kSumKernel, arguments, /*block_rows=*/1);
   EXPECT_EQ(Get<int64_t>(data_[0], 1), std::vector<int64_t>{-4});
-  Run(kMaximum, arguments, /*block_rows=*/1);
+  Run(kMaximumKernel, arguments, /*block_rows=*/1);
   EXPECT_EQ(Get<int64_t>(data_[0], 1), std::vector<int64_t>{2});
   EXPECT_EQ(Get<int64_t>(data_[1], 1), std::vector<int64_t>{1});
 }

@@ -5,16 +5,11 @@
 #include <cstring>
 #include <string>
 
+#include "autobatch/simcuda/reduce_kernel_names.h"
+
 namespace autobatch::simcuda {
 namespace {
 
-// As torch 2.11 names them; 2.6 has a template argument less.
-const std::string kSum =
-    "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIlNS0_14func_wrapper_tIlZNS0_11sum_"
-    "functorIlllEclERNS_14TensorIteratorEEUlllE_EEjlLi4ELi4EEEEEvT1_";
-const std::string kMaximum =
-    "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIlNS0_14func_wrapper_tIlNS0_13MaxNan"
-    "FunctorIlEEEEjlLi4ELi4EEEEEvT1_";
 using Kind = IntegerReduction::Kind;
 
 class ReduceKernelTest : public testing::Test {
@@ -45,7 +40,7 @@ class ReduceKernelTest : public testing::Test {
 };
 
 TEST_F(ReduceKernelTest, SumOfAllIntegers_SaysWhereTheyAre) {
-  const auto sum = Read(kSum);
+  const auto sum = Read(kSumKernel);
   ASSERT_TRUE(sum);
   EXPECT_EQ(static_cast<const void*>(sum->from), numbers_);
   EXPECT_EQ(static_cast<void*>(sum->to), &result_);
@@ -54,7 +49,7 @@ TEST_F(ReduceKernelTest, SumOfAllIntegers_SaysWhereTheyAre) {
 }
 
 TEST_F(ReduceKernelTest, LargestInteger_IsReadAsSuch) {
-  const auto maximum = Read(kMaximum);
+  const auto maximum = Read(kMaximumKernel);
   ASSERT_TRUE(maximum);
   EXPECT_EQ(maximum->kind, Kind::kMaximum);
   EXPECT_EQ(maximum->count, 5);
@@ -63,17 +58,17 @@ TEST_F(ReduceKernelTest, LargestInteger_IsReadAsSuch) {
 TEST_F(ReduceKernelTest, SumOfOneInteger_WithoutADimension_IsRead) {
   Put(20, 1);
   Put(80, 0);
-  EXPECT_TRUE(Read(kSum));
+  EXPECT_TRUE(Read(kSumKernel));
 }
 
 TEST_F(ReduceKernelTest, SumByRows_IsNot) {
   Put(24, 2);
-  EXPECT_FALSE(Read(kSum));
+  EXPECT_FALSE(Read(kSumKernel));
 }
 
 TEST_F(ReduceKernelTest, SumOfEverySecondInteger_IsNot) {
   Put(384, 16);
-  EXPECT_FALSE(Read(kSum));
+  EXPECT_FALSE(Read(kSumKernel));
 }
 
 TEST_F(ReduceKernelTest, OtherReductions_AreNot) {
