@@ -57,7 +57,7 @@ class FlagReader {
 
   // Calls parse(text) if the option was given, and keeps its value or its error.
   template <typename T, typename Parse>
-  void Read(const char* name, T& out, Parse parse) {
+  void Read(const char* name, T& out, const Parse& parse) {
     if (!status_.ok() || values_.count(name) == 0) return;
     auto value = parse(values_[name].as<std::string>());
     if (value.ok()) {

@@ -121,7 +121,7 @@ absl::StatusOr<NodeObservation> CommandTrials::RunOnce(std::span<const TrialSpec
                                                        SteadyTime start, SteadyTime deadline,
                                                        const ProgressFunction& progress) {
   AB_ASSIGN_OR_RETURN(const ScratchFolder output, ScratchFolder::Create());
-  const HostMemory host = ReadHostMemory();
+  const HostState host = ReadHostState();
   std::vector<CommandMemory> memories;
   std::vector<std::string> uuids;
   for (size_t i = 0; i < specs.size(); ++i) {
@@ -297,7 +297,7 @@ int64_t CommandTrials::Allowance(Trial& trial) {
 }
 
 NodeObservation CommandTrials::Finish(Trial& trial, const std::vector<std::string>& warnings,
-                                      const HostMemory& host_before) {
+                                      const HostState& host_before) {
   TrialEvidence& evidence = trial.evidence;
   if (trial.child != nullptr) {
     std::string rest;
@@ -320,7 +320,7 @@ NodeObservation CommandTrials::Finish(Trial& trial, const std::vector<std::strin
   evidence.steps = static_cast<int64_t>(trial.transcript.steps().size());
   evidence.steps_asked = trial.specs.front().steps;
   evidence.cut_short = trial.transcript.cut_short();
-  evidence.oom_kills = ReadHostMemory().oom_kills.value_or(0) - host_before.oom_kills.value_or(0);
+  evidence.oom_kills = ReadHostState().oom_kills.value_or(0) - host_before.oom_kills.value_or(0);
   for (size_t i = 0; i < trial.memories.size(); ++i) {
     evidence.nearly_full |= trial.memories[i].Fullness() > kNearlyFull;
     contexts_[i] = std::max(contexts_[i], trial.memories[i].context_bytes().value_or(0));

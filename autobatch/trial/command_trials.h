@@ -14,7 +14,7 @@
 #include "autobatch/trial/child_process.h"
 #include "autobatch/trial/command_environment.h"
 #include "autobatch/trial/command_trial_options.h"
-#include "autobatch/trial/host_memory.h"
+#include "autobatch/trial/host_state.h"
 #include "autobatch/trial/left_files.h"
 #include "autobatch/trial/node_trial_runner.h"
 #include "autobatch/trial/trial_runner.h"
@@ -46,7 +46,7 @@ class CommandTrials {
   void Listen(Trial& trial);
   int64_t Allowance(Trial& trial);
   NodeObservation Finish(Trial& trial, const std::vector<std::string>& warnings,
-                         const HostMemory& host_before);
+                         const HostState& host_before);
   // A command that has its result may have things of its own to end. False: it goes on.
   bool WaitForExit(ChildProcess& child);
   // What each device has seen, and whether all of them together ran.

@@ -11,7 +11,7 @@
 #include "autobatch/trial/cancel_signal.h"
 #include "autobatch/trial/child_process.h"
 #include "autobatch/trial/classify.h"
-#include "autobatch/trial/host_memory.h"
+#include "autobatch/trial/host_state.h"
 #include "autobatch/trial/trial_transcript.h"
 #include "autobatch/types/json.h"
 
@@ -66,7 +66,7 @@ class WorkerTrialRunner final : public TrialRunner {
 
   absl::StatusOr<Attempt> TryOnce(const TrialSpec& trial, SteadyTime start, SteadyTime deadline,
                                   const ProgressFunction& progress) {
-    const HostMemory host = ReadHostMemory();
+    const HostState host = ReadHostState();
     if (worker_ == nullptr && !cancel_.IsSet()) AB_RETURN_IF_ERROR(StartWorker());
     // Of a MIG instance the worker may read the UUID of the whole GPU.
     TrialTranscript transcript(
@@ -170,7 +170,7 @@ class WorkerTrialRunner final : public TrialRunner {
 
   // Ends the worker; the observation of a trial that has no result.
   Observation Fail(const TrialSpec& trial, TrialTranscript& transcript, TrialEvidence& evidence,
-                   const HostMemory& host_before) {
+                   const HostState& host_before) {
     if (worker_ != nullptr) {
       std::string rest;
       worker_->EndAndWait(rest);
@@ -188,7 +188,7 @@ class WorkerTrialRunner final : public TrialRunner {
     evidence.steps = static_cast<int64_t>(transcript.steps().size());
     evidence.steps_asked = trial.steps;
     evidence.cut_short = transcript.cut_short();
-    evidence.oom_kills = ReadHostMemory().oom_kills.value_or(0) - host_before.oom_kills.value_or(0);
+    evidence.oom_kills = ReadHostState().oom_kills.value_or(0) - host_before.oom_kills.value_or(0);
     Observation seen;
     seen.failure = Classify(evidence);
     seen.steps = transcript.steps();

@@ -1,5 +1,5 @@
-#ifndef AUTOBATCH_TRIAL_HOST_MEMORY_H_
-#define AUTOBATCH_TRIAL_HOST_MEMORY_H_
+#ifndef AUTOBATCH_TRIAL_HOST_STATE_H_
+#define AUTOBATCH_TRIAL_HOST_STATE_H_
 
 #include <cstdint>
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace autobatch {
 
-// What the kernel tells of the host's memory; what it does not tell is absent.
-struct HostMemory {
+// What the kernel tells of the host: what it does not tell is absent.
+struct HostState {
   // MemAvailable.
   std::optional<int64_t> available_bytes;
   // Processes that the out-of-memory killer has ended since boot, on the host's account or on that
@@ -17,11 +17,11 @@ struct HostMemory {
 };
 
 // `proc`: where procfs is mounted.
-HostMemory ReadHostMemory(const std::string& proc = "/proc");
+HostState ReadHostState(const std::string& proc = "/proc");
 
 // Greatest resident size of a running process so far; absent when it is gone.
 std::optional<int64_t> PeakResidentBytes(int64_t pid, const std::string& proc = "/proc");
 
 }  // namespace autobatch
 
-#endif  // AUTOBATCH_TRIAL_HOST_MEMORY_H_
+#endif  // AUTOBATCH_TRIAL_HOST_STATE_H_

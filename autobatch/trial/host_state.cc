@@ -1,4 +1,4 @@
-#include "autobatch/trial/host_memory.h"
+#include "autobatch/trial/host_state.h"
 
 #include <fstream>
 
@@ -29,11 +29,11 @@ std::optional<int64_t> ReadKilobytes(const std::string& path, absl::string_view 
 
 }  // namespace
 
-HostMemory ReadHostMemory(const std::string& proc) {
-  HostMemory memory;
-  memory.available_bytes = ReadKilobytes(proc + "/meminfo", "MemAvailable:");
-  memory.oom_kills = ReadNumber(proc + "/vmstat", "oom_kill");
-  return memory;
+HostState ReadHostState(const std::string& proc) {
+  HostState state;
+  state.available_bytes = ReadKilobytes(proc + "/meminfo", "MemAvailable:");
+  state.oom_kills = ReadNumber(proc + "/vmstat", "oom_kill");
+  return state;
 }
 
 std::optional<int64_t> PeakResidentBytes(int64_t pid, const std::string& proc) {
