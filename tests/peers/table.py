@@ -84,8 +84,8 @@ def _samples_share(figures, ours):
 
 
 def closing(figures, ours):
-    own = figures[ours]
-    if own["budget"] is None:
+    own = figures.get(ours)
+    if own is None or own["budget"] is None:
         return "ours has no answer"
     return (f"ours {own['budget']['median']:.3f} of the true maximum in the median and {own['budget']['worst']:.3f} at "
             f"worst under the same budget, {own['out_of_memory']} out of memory, {own['no_answer']} without an answer, "
@@ -94,8 +94,10 @@ def closing(figures, ours):
 
 
 def bars_hold(figures, ours):
-    own = figures[ours]
+    own = figures.get(ours)
+    if own is None or own["budget"] is None:
+        return False
     share = _samples_share(figures, ours)
-    return (own["out_of_memory"] == 0 and own["no_answer"] == 0 and own["budget"] is not None and
+    return (own["out_of_memory"] == 0 and own["no_answer"] == 0 and
             own["budget"]["median"] >= BARS["median"] and own["budget"]["worst"] >= BARS["worst"] and
             share is not None and share <= BARS["samples"])

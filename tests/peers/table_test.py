@@ -41,6 +41,11 @@ class TableTest(unittest.TestCase):
         figures = table.figures_of([row(), row(), row(answer=92), other])
         self.assertFalse(table.bars_hold(figures, "autobatch"))
 
+    def test_ours_not_asked_holds_no_bar(self):
+        figures = table.figures_of([row("lightning binsearch", samples=1000)])
+        self.assertFalse(table.bars_hold(figures, "autobatch"))
+        self.assertIn("no answer", table.closing(figures, "autobatch"))
+
     def test_closing_line_holds_the_figures(self):
         figures = table.figures_of([row(), row("lightning binsearch", samples=1000)])
         self.assertIn("0.980 of the true maximum", table.closing(figures, "autobatch"))
