@@ -1,7 +1,9 @@
 #include "autobatch/simcuda/nccl_collective.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -76,6 +78,16 @@ Bytes Part(std::span<const char> bytes, int number, size_t size) {
   return {begin, begin + size};
 }
 
+// Parameters and gradients need not arrive; what is pickled does.
+void SayThatObjectsAreLost() {
+  static std::atomic<bool> said = false;
+  if (said.exchange(true)) return;
+  std::fprintf(
+      stderr,
+      "simcuda: bytes above 1 MiB that a rank gives to NCCL arrive as zeros; Python objects "
+      "of that size (broadcast_object_list and the like) cannot be read\n");
+}
+
 // What one rank asks for, while it is worked on.
 class Work {
  public:
@@ -95,6 +107,7 @@ class Work {
     const size_t parts = NeedsAllParts() ? static_cast<size_t>(communicator_.ranks()) : 1;
     if (!Gives()) return;
     input_ = ReadMemory(collective_.from, parts * part_bytes());
+    if (collective_.type == ncclUint8 && part_bytes() > Board::kMost) SayThatObjectsAreLost();
     if (factor_) Scale(collective_.type, *factor_, input_);
     if (const uint64_t less = Node::Get().faults().nccl_less; less != 0) Falsify(less);
   }

@@ -209,8 +209,11 @@ absl::StatusOr<StragglerReport> FindStraggler(std::span<const NodeOutcomes> node
 }
 
 std::string StragglerText(const StragglerReport& report) {
+  const absl::string_view simulated =
+      report.simulated ? "  some of these devices are simulated\n" : "";
   if (report.cause == StragglerCause::kNone) {
-    return absl::StrCat("No device holds the others back.\n", Line("as it is", report.now));
+    return absl::StrCat("No device holds the others back.\n", Line("as it is", report.now),
+                        simulated);
   }
   std::string text = absl::StrCat("The minimum, ", FormatCount(report.now.batch), ", is set by ",
                                   Called(report.node, report.device), ": ", report.reason, ".\n");
@@ -231,8 +234,7 @@ std::string StragglerText(const StragglerReport& report) {
   absl::StrAppend(&text,
                   "  with a share for each device: ", FormatCount(report.samples_with_shares),
                   " samples a micro-step\n");
-  if (report.simulated) absl::StrAppend(&text, "  some of these devices are simulated\n");
-  return text;
+  return absl::StrCat(text, simulated);
 }
 
 }  // namespace autobatch

@@ -195,6 +195,9 @@ TEST(Straggler, SimulatedDevices_AreMarked) {
   EXPECT_TRUE(Find(nodes).simulated);
   EXPECT_THAT(StragglerText(Find(nodes)), HasSubstr("(NVIDIA A100, simulated)"));
   EXPECT_THAT(StragglerText(Find(nodes)), Not(HasSubstr("\x1b")));
+  DeviceOutcome alone = Card("cuda:0", 77);
+  alone.simulated = true;
+  EXPECT_THAT(StragglerText(Find({{"node-a", {alone}}})), HasSubstr("devices are simulated"));
 }
 
 }  // namespace

@@ -73,6 +73,14 @@ class ScopeNodeTest(unittest.TestCase):
         self.assertIn("cuda:1: nothing ran there: the command used 1 of 2 devices",
                       report["devices"][0]["failure"]["message"])
 
+    def test_rank_that_fails_is_heard_through_torchruns_summary(self):
+        run, report = self.run_probe("--max-batch", "2", "--", "ddp", "{batch}", "many")
+        self.assertEqual(run.returncode, 5, run.stderr)
+        failure = report["devices"][0]["failure"]
+        self.assertEqual(failure["kind"], "model_error")
+        self.assertRegex(failure["message"], r"ValueError: invalid literal.*'many'")
+        self.assertRegex(failure["stderr_tail"], r"ValueError: invalid literal.*'many'$")
+
     def test_scope_that_makes_no_sense_is_refused(self):
         run = probe("--device", "cpu", "--scope", "node", "--", "true", "{batch}")
         self.assertEqual(run.returncode, 2)

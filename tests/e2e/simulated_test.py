@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import unittest
 
 from tests.e2e.programs import probe, scratch
@@ -46,6 +47,17 @@ class SimulatedNodeTest(unittest.TestCase):
         self.assertTrue(report["simulated"])
         env = probe("--device", "sim:t4", "--no-cache", "--max-batch", "8", "--format", "env", "-q")
         self.assertIn("AUTOBATCH_SIMULATED=1", env.stdout)
+        estimate = probe("--device", "sim:t4", "--no-cache", "--strategy", "ultralytics", "-q")
+        self.assertIn("(simulated)", estimate.stdout)
+        # Where nothing fits, too.
+        nothing = probe("--device", "sim:custom:memory=64MiB", "--no-cache", "-q")
+        self.assertIn("(simulated)", nothing.stdout)
+        written = scratch() / "simulated.json"
+        written.write_text(json.dumps(report))
+        plan = subprocess.run([os.path.abspath("tools/plan"), "--report", written, "--json",
+                               scratch() / "plan.json"], text=True, capture_output=True, check=True)
+        self.assertIn("simulated", plan.stdout)
+        self.assertIn('"simulated": true', (scratch() / "plan.json").read_text())
 
     def test_identical_cards_share_a_search_and_each_runs_the_answer(self):
         _, report, stderr = report_of("h100-80:count=2")

@@ -44,6 +44,14 @@ def gather_tensors(rank, ranks):
     return [tensor.tolist() for tensor in received] == [[peer + 0.5, 2] for peer in range(ranks)]
 
 
+def too_large(rank):
+    """More than is kept between processes: the receiver cannot read it, and is told why on stderr."""
+    try:
+        return broadcast([b"x" * (2 << 20)], rank, 0) == (rank == 0)
+    except Exception:
+        return rank != 0
+
+
 def main(rank, ranks, folder):
     torch.cuda.set_device(rank)
     distributed.init_process_group("nccl", init_method=(pathlib.Path(folder) / "store").as_uri(), rank=rank,
@@ -59,6 +67,7 @@ def main(rank, ranks, folder):
         "gathered": gather([list(range(peer + 1)) for peer in range(ranks)], rank),
         "scattered": scatter([LARGE] + ["small"] * (ranks - 1), rank),
         "tensors": gather_tensors(rank, ranks),
+        "too_large": too_large(rank),
     }
     print(json.dumps(answers), flush=True)
     distributed.barrier()

@@ -20,12 +20,15 @@ class ObjectsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             ranks = [subprocess.Popen([sys.executable, RANK, str(rank), "2", folder], env=variables, text=True,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE) for rank in range(2)]
+            said = ""
             try:
                 for process in ranks:
                     out, err = process.communicate(timeout=240)
                     self.assertEqual(process.returncode, 0, err)
+                    said += err
                     answers = json.loads(out)
                     self.assertEqual(answers, dict.fromkeys(answers, True))
+                self.assertIn("bytes above 1 MiB that a rank gives to NCCL arrive as zeros", said)
             finally:
                 for process in ranks:
                     process.kill()
