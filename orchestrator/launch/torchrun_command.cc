@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "autobatch/base/status_macros.h"
+#include "orchestrator/launch/command_prefix.h"
 
 namespace autobatch {
 namespace {
@@ -85,9 +86,12 @@ absl::Status ReadOption(absl::string_view name, absl::string_view value,
 }  // namespace
 
 absl::StatusOr<std::optional<TorchrunCommand>> ReadTorchrunCommand(
-    std::span<const std::string> command, const Environment& environment) {
-  size_t at = WordsOfTorchrun(command);
-  if (at == 0) return std::nullopt;
+    std::span<const std::string> command, const Environment& around) {
+  Environment environment = around;
+  const size_t prefix = WordsOfPrefix(command, environment);
+  const size_t words = WordsOfTorchrun(command.subspan(prefix));
+  if (words == 0) return std::nullopt;
+  size_t at = prefix + words;
   TorchrunCommand torchrun;
   if (const std::string nodes = Variable(environment, "PET_NNODES"); !nodes.empty()) {
     AB_RETURN_IF_ERROR(ReadNodes(nodes, torchrun));
@@ -126,10 +130,13 @@ std::vector<std::string> PerWorkerForm(std::span<const std::string> command,
                                        const TorchrunCommand& torchrun,
                                        std::span<const std::string> worker_launch) {
   std::vector<std::string> form;
+  Environment ignored;
+  const size_t prefix = WordsOfPrefix(command, ignored);
+  const size_t options = prefix + WordsOfTorchrun(command.subspan(prefix));
   for (size_t at = 0; at < torchrun.program; ++at) {
     const std::string& word = command[at];
-    if (word == "--" || (at > 0 && torchrun.module && (word == "-m" || word == "--module") &&
-                         at >= WordsOfTorchrun(command))) {
+    if (at >= options &&
+        (word == "--" || (torchrun.module && (word == "-m" || word == "--module")))) {
       continue;
     }
     form.push_back(word);

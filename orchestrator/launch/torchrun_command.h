@@ -29,9 +29,9 @@ struct TorchrunCommand {
   bool elastic() const { return min_nodes != max_nodes; }
 };
 
-// Reads `torchrun …` and `python -m torch.distributed.run …`, by path or by name; nothing for any
-// other command. PET_* variables are torchrun's defaults. InvalidArgument: an option's value that
-// torchrun would refuse too.
+// Reads `torchrun …` and `python -m torch.distributed.run …`, by path or by name, also behind `env
+// …` and the like; nothing for any other command. PET_* variables are torchrun's defaults.
+// InvalidArgument: an option's value that torchrun would refuse too.
 absl::StatusOr<std::optional<TorchrunCommand>> ReadTorchrunCommand(
     std::span<const std::string> command, const Environment& environment);
 

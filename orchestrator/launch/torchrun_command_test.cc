@@ -36,6 +36,8 @@ TEST(ReadTorchrunCommand_EverySpelling, IsRead) {
         "python3 -m torch.distributed.run --nproc-per-node=2 --nnodes=1:3 train.py",
         "python -u -m torch.distributed.run --standalone --nproc_per_node=2 --nnodes 1:3 -- "
         "train.py",
+        "env NCCL_DEBUG=INFO torchrun --nnodes=1:3 --nproc-per-node=2 train.py --x 1",
+        "nohup env -u PET_NNODES PET_NPROC_PER_NODE=2 PET_NNODES=1:3 torchrun train.py",
         "torchrun --rdzv-conf last_call_timeout=1,is_host=true --nnodes 1:3 --nproc-per-node 2 "
         "t.py"}) {
     const auto torchrun = Read(text);
@@ -78,6 +80,9 @@ TEST(PerWorkerForm_ScriptsAndModules, StandBehindTheWorkersLaunch) {
       {"python -m torch.distributed.run --nnodes 1:3 -m my.train {micro_batch}",
        "python -m torch.distributed.run --nnodes 1:3 --no-python launch --worker -- python -m "
        "my.train {micro_batch}"},
+      {"env -- A=1 torchrun --nnodes=1:3 -- train.py {micro_batch}",
+       "env -- A=1 torchrun --nnodes=1:3 --no-python launch --worker -- python -u train.py "
+       "{micro_batch}"},
       {"torchrun --nnodes=1:3 --no-python ./run.sh {micro_batch}",
        "torchrun --nnodes=1:3 --no-python launch --worker -- ./run.sh {micro_batch}"},
   };

@@ -1,10 +1,15 @@
 #include "orchestrator/launch/world_command.h"
 
+#include <utility>
+
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/report/env_lines.h"
+#include "orchestrator/launch/split_words.h"
 #include "orchestrator/launch/torchrun_command.h"
 #include "orchestrator/plan/plan.h"
 
@@ -17,16 +22,64 @@ std::string ShellText(const std::vector<std::string>& command) {
   });
 }
 
-absl::Status Elastic(std::span<const std::string> command, const TorchrunCommand& torchrun,
-                     const std::vector<std::string>& placeholders,
+// `at`: words in front of torchrun's own.
+absl::Status Elastic(std::span<const std::string> command, size_t at,
+                     const TorchrunCommand& torchrun, const std::vector<std::string>& placeholders,
                      absl::string_view launch_program) {
   const std::vector<std::string> worker = {std::string(launch_program), "--worker", "--"};
+  std::vector<std::string> form(command.begin(), command.begin() + static_cast<std::ptrdiff_t>(at));
+  for (std::string& word : PerWorkerForm(command.subspan(at), torchrun, worker)) {
+    form.push_back(std::move(word));
+  }
   return absl::InvalidArgumentError(absl::StrCat(
       absl::StrJoin(placeholders, ", "), " in front of an elastic torchrun (", torchrun.min_nodes,
       " to ", torchrun.max_nodes,
       " nodes) would keep the first world's value after every change; let each worker take its own "
       "share instead:\n  ",
-      launch_program, " … -- ", ShellText(PerWorkerForm(command, torchrun, worker))));
+      launch_program, " … -- ", ShellText(form)));
+}
+
+absl::Status ElasticInAShell(const TorchrunCommand& torchrun,
+                             const std::vector<std::string>& placeholders) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      absl::StrJoin(placeholders, ", "), " in a shell's text with an elastic torchrun (",
+      torchrun.min_nodes, " to ", torchrun.max_nodes,
+      " nodes): the text is filled before the shell runs, and would keep the first world's value "
+      "after every change; put torchrun itself behind --, without the shell, or let the text's "
+      "torchrun start --no-python a script that takes AUTOBATCH_MICRO_BATCH from launch --worker"));
+}
+
+// A torchrun that another program starts, as srun or a shell does.
+struct HiddenTorchrun {
+  TorchrunCommand torchrun;
+  // Words of the command in front of it; absent: it is in a shell's text.
+  std::optional<size_t> at;
+};
+
+std::optional<TorchrunCommand> ReadQuietly(std::span<const std::string> command,
+                                           const Environment& environment) {
+  // What is wrong with it is not ours to say: perhaps it is no torchrun at all.
+  return ReadTorchrunCommand(command, environment).value_or(std::nullopt);
+}
+
+std::optional<HiddenTorchrun> FindHidden(std::span<const std::string> command,
+                                         const Environment& environment) {
+  for (size_t at = 1; at < command.size(); ++at) {
+    if (auto torchrun = ReadQuietly(command.subspan(at), environment)) {
+      return HiddenTorchrun{*std::move(torchrun), at};
+    }
+    if (!absl::StrContains(command[at], ' ')) continue;
+    // Where one command of a text ends is not of interest, only where another begins.
+    const absl::StatusOr<std::vector<std::string>> words = SplitWords(
+        absl::StrReplaceAll(command[at], {{";", " "}, {"&", " "}, {"|", " "}, {"(", " "}}));
+    if (!words.ok()) continue;
+    for (size_t word = 0; word < words->size(); ++word) {
+      if (auto torchrun = ReadQuietly(std::span(*words).subspan(word), environment)) {
+        return HiddenTorchrun{*std::move(torchrun), std::nullopt};
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 absl::Status Contradiction(int64_t told, int64_t own) {
@@ -44,14 +97,24 @@ absl::StatusOr<WorldCommand> ReadWorldCommand(std::span<const std::string> comma
   AB_ASSIGN_OR_RETURN(const std::optional<TorchrunCommand> torchrun,
                       ReadTorchrunCommand(command, environment));
   WorldCommand world{.command = {command.begin(), command.end()}, .processes = world_size};
-  if (!torchrun.has_value()) return world;
+  if (!torchrun.has_value()) {
+    const std::optional<HiddenTorchrun> hidden = FindHidden(command, environment);
+    if (!hidden.has_value() || !hidden->torchrun.elastic()) return world;
+    world.elastic = true;
+    world.nodes = hidden->torchrun.max_nodes;
+    world.min_nodes = hidden->torchrun.min_nodes;
+    const std::vector<std::string> placeholders = WorldDependent(OuterWords(command));
+    if (placeholders.empty()) return world;
+    if (!hidden->at.has_value()) return ElasticInAShell(hidden->torchrun, placeholders);
+    return Elastic(command, *hidden->at, hidden->torchrun, placeholders, launch_program);
+  }
   world.elastic = torchrun->elastic();
   world.nodes = torchrun->max_nodes;
   world.min_nodes = torchrun->min_nodes;
   if (world.elastic) {
     const std::vector<std::string> placeholders = WorldDependent(OuterWords(command));
     if (placeholders.empty()) return world;
-    return Elastic(command, *torchrun, placeholders, launch_program);
+    return Elastic(command, 0, *torchrun, placeholders, launch_program);
   }
   // Two different numbers of devices give the same world: it does not depend on them.
   const std::optional<int64_t> own = WorldSizeOf(*torchrun, 1);

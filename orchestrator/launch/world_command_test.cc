@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
 namespace autobatch {
@@ -75,6 +76,42 @@ TEST(ReadWorldCommand_PlaceholderInFrontOfElasticTorchrun, NamesThePerWorkerForm
   EXPECT_THAT(std::string(world.status().message()),
               HasSubstr("-- torchrun '--nnodes=1:3' --no-python launch --worker -- python -u t.py "
                         "--batch-size '{micro_batch}'"));
+}
+
+TEST(ReadWorldCommand_ElasticTorchrunBehindAnotherProgram, IsElastic) {
+  for (const char* text : {"env A=1 torchrun --nnodes=1:3 t.py", "srun torchrun --nnodes=1:3 t.py",
+                           "timeout 9h python -m torch.distributed.run --nnodes=1:3 t.py"}) {
+    const auto world = Read(text);
+    ASSERT_TRUE(world.ok()) << world.status();
+    EXPECT_TRUE(world->elastic) << text;
+    const std::string refused(Read(absl::StrCat(text, " {micro_batch}")).status().message());
+    EXPECT_THAT(refused, HasSubstr("{micro_batch} in front of an elastic torchrun")) << text;
+    EXPECT_THAT(refused, HasSubstr("--no-python launch --worker -- python -u t.py")) << text;
+  }
+  EXPECT_THAT(std::string(Read("srun torchrun --nnodes=1:3 t.py {micro_batch}").status().message()),
+              HasSubstr("-- srun torchrun '--nnodes=1:3' --no-python"));
+  // A name in other words is no torchrun, and one world keeps its values.
+  EXPECT_FALSE(Read("python t.py --launcher torchrun {micro_batch}")->elastic);
+  EXPECT_FALSE(Read("srun torchrun --nnodes=3 t.py {micro_batch}")->elastic);
+}
+
+TEST(ReadWorldCommand_ElasticTorchrunInAShellsText, IsElasticAndItsPlaceholdersAreRefused) {
+  for (const char* text :
+       {"cd /job; exec torchrun --nnodes=1:3 t.py", "A=1 torchrun --nnodes=1:3 t.py",
+        "cd /job&&torchrun --nnodes=1:3 --no-python launch --worker -- t.py",
+        "(python3 -m torch.distributed.run --nnodes=1:3 t.py)"}) {
+    const std::vector<std::string> quiet = {"bash", "-c", text};
+    const auto world = ReadWorldCommand(quiet, {}, std::nullopt, "launch");
+    ASSERT_TRUE(world.ok()) << world.status();
+    EXPECT_TRUE(world->elastic) << text;
+    const std::vector<std::string> filled = {"sh", "-ec", absl::StrCat(text, " {micro_batch}")};
+    EXPECT_THAT(
+        std::string(ReadWorldCommand(filled, {}, std::nullopt, "launch").status().message()),
+        HasSubstr("{micro_batch} in a shell's text with an elastic torchrun (1 to 3 nodes)"))
+        << text;
+  }
+  const std::vector<std::string> fixed = {"sh", "-c", "torchrun --nnodes=3 t.py {micro_batch}"};
+  EXPECT_FALSE(ReadWorldCommand(fixed, {}, std::nullopt, "launch")->elastic);
 }
 
 TEST(ReadWorldCommand_PlaceholderBehindAWorkersLaunch, IsTheWorkers) {
