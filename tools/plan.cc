@@ -29,45 +29,11 @@
 #include "orchestrator/plan/plan_table.h"
 #include "orchestrator/plan/resume.h"
 #include "orchestrator/plan/straggler.h"
+#include "tools/plan_document.h"
 #include "tools/plan_options.h"
 
 namespace autobatch {
 namespace {
-
-// Where DeepSpeed could run, and how.
-struct DeepSpeedWorld {
-  int64_t world_size = 0;
-  int64_t global_batch = 0;
-  int64_t micro_batch = 0;
-};
-BOOST_DESCRIBE_STRUCT(DeepSpeedWorld, (), (world_size, global_batch, micro_batch))
-
-struct Resume {
-  int64_t samples_seen = 0;
-  int64_t epoch = 0;
-  int64_t samples_into_epoch = 0;
-  int64_t steps_left = 0;
-};
-BOOST_DESCRIBE_STRUCT(Resume, (), (samples_seen, epoch, samples_into_epoch, steps_left))
-
-// What --json writes.
-struct PlanDocument {
-  std::string schema = "autobatch.plan.v1";
-  // Data-parallel ranks now, and what is safe on all of them.
-  int64_t world_size = 0;
-  int64_t minimum_batch = 0;
-  // How the batches of the reports were found: the least certain of all.
-  ResultStatus certainty = ResultStatus::kConfirmed;
-  PlanRequest request;
-  std::vector<PlanRow> rows;
-  std::vector<Unserved> unserved;
-  std::optional<Resume> resume;
-  std::optional<std::vector<DeepSpeedWorld>> deepspeed;
-  std::optional<StragglerReport> straggler;
-};
-BOOST_DESCRIBE_STRUCT(PlanDocument, (),
-                      (schema, world_size, minimum_batch, certainty, request, rows, unserved,
-                       resume, deepspeed, straggler))
 
 int Complain(const absl::Status& status, int exit_code) {
   const std::string hint = exit_code == kExitUsage ? "\nplan --help says what there is." : "";

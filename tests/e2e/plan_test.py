@@ -6,7 +6,10 @@ import pathlib
 import subprocess
 import unittest
 
+from tests.e2e.json_schema import differences
+
 PLAN = os.path.abspath("tools/plan")
+PLAN_SCHEMA = "orchestrator/plan/schema/plan.v1.json"
 
 
 class PlanTest(unittest.TestCase):
@@ -49,6 +52,7 @@ class PlanTest(unittest.TestCase):
                          "--dataset-size", "1000000", "--json", "-")
         self.assertEqual(done.returncode, 0, done.stderr)
         plan = json.loads(done.stdout)
+        self.assertEqual(differences(plan, PLAN_SCHEMA), [])
         self.assertEqual(plan["schema"], "autobatch.plan.v1")
         self.assertEqual([row["world_size"] for row in plan["rows"]], list(range(1, 65)))
         for row in plan["rows"]:
@@ -71,6 +75,7 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("DeepSpeed could run in 9 of these 11 world sizes", done.stdout)
         plan = json.loads((self.folder / "plan.json").read_text())
+        self.assertEqual(differences(plan, PLAN_SCHEMA), [])
         self.assertEqual(plan["request"]["global_batch"], 1680)
         self.assertEqual(len(plan["rows"]), 11)
         self.assertEqual([world["world_size"] for world in plan["deepspeed"]],
@@ -93,6 +98,7 @@ class PlanTest(unittest.TestCase):
         self.assertIn("4*      96", done.stdout)
         done = self.plan(*reports, "--per-device", "--json", "-")
         plan = json.loads(done.stdout)
+        self.assertEqual(differences(plan, PLAN_SCHEMA), [])
         self.assertEqual(plan["rows"][-1]["global_batch"], 255)
         self.assertEqual(plan["rows"][-1]["devices"][3], "GPU-node-b-1")
         self.assertEqual(plan["rows"][0]["global_batch"], 24)

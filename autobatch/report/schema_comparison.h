@@ -1,32 +1,27 @@
-// Holds schema/node_report.v1.json against the structs that are written, field by field and both
-// ways.
-
-#include <gmock/gmock.h>
+#ifndef AUTOBATCH_REPORT_SCHEMA_COMPARISON_H_
+#define AUTOBATCH_REPORT_SCHEMA_COMPARISON_H_
 
 #include <boost/describe.hpp>
 #include <boost/json.hpp>
 #include <boost/mp11.hpp>
-#include <fstream>
+#include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "autobatch/base/files.h"
+#include "autobatch/base/status_macros.h"
 #include "autobatch/types/enum_names.h"
 #include "autobatch/types/json.h"
-#include "autobatch/types/report.h"
 
 namespace autobatch {
-namespace {
-
-using boost::json::array;
-using boost::json::object;
-using boost::json::value;
-
-constexpr char kRef[] = "#/$defs/";
+namespace schema_internal {
 
 template <typename T>
 struct IsOptional : std::false_type {};
@@ -37,21 +32,49 @@ struct IsVector : std::false_type {};
 template <typename T>
 struct IsVector<std::vector<T>> : std::true_type {};
 
-// Compares a schema with the types that are written under it. Every difference is a line.
-class Comparison {
+}  // namespace schema_internal
+
+// A schema's file.
+inline absl::StatusOr<boost::json::object> ReadSchema(const std::string& path) {
+  AB_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  AB_ASSIGN_OR_RETURN(boost::json::value json, ParseJson(text));
+  if (json.is_object()) return std::move(json.as_object());
+  return absl::InvalidArgumentError(absl::StrCat(path, " is no object"));
+}
+
+// Compares a JSON schema with the types that are written under it, field by field and both ways;
+// for tests.
+//
+//   EXPECT_THAT(SchemaComparison::Differences<NodeReport>(schema, "report"), IsEmpty());
+class SchemaComparison {
  public:
-  explicit Comparison(const object& schema) : schema_(schema) {
-    CompareStruct<NodeReport>(schema, "report");
-    for (const auto& [name, unused] : schema.at("$defs").as_object()) {
+  // Every difference is a line. `Root` is the type of the whole document, `name` what the lines
+  // call it.
+  template <typename Root>
+  static std::vector<std::string> Differences(const boost::json::object& schema,
+                                              const std::string& name) {
+    SchemaComparison comparison(schema);
+    comparison.CompareStruct<Root>(schema, name);
+    comparison.FindUnused();
+    return std::move(comparison.differences_);
+  }
+
+ private:
+  using array = boost::json::array;
+  using object = boost::json::object;
+  using value = boost::json::value;
+  static constexpr char kRef[] = "#/$defs/";
+
+  explicit SchemaComparison(const object& schema) : schema_(schema) {}
+
+  void FindUnused() {
+    for (const auto& [name, unused] : schema_.at("$defs").as_object()) {
       if (used_.count(std::string(name)) == 0) {
         differences_.push_back(absl::StrCat(std::string(name), " is used by nothing"));
       }
     }
   }
 
-  const std::vector<std::string>& differences() const { return differences_; }
-
- private:
   template <typename T>
   void CompareStruct(const object& node, const std::string& path) {
     Expect(node, "type", "object", path);
@@ -85,7 +108,7 @@ class Comparison {
   // `node`: the schema of one field.
   template <typename T>
   void Compare(const object& node, const std::string& path) {
-    if constexpr (IsOptional<T>::value) {
+    if constexpr (schema_internal::IsOptional<T>::value) {
       using Inner = typename T::value_type;
       if constexpr (IsPlain<Inner>()) {
         CompareType(node, path, array{TypeName<Inner>(), "null"});
@@ -95,7 +118,7 @@ class Comparison {
         Expect(any->as_array()[1].as_object(), "type", "null", path);
         Compare<Inner>(any->as_array()[0].as_object(), path);
       }
-    } else if constexpr (IsVector<T>::value) {
+    } else if constexpr (schema_internal::IsVector<T>::value) {
       Expect(node, "type", "array", path);
       Described(node, path);
       Compare<typename T::value_type>(node.at("items").as_object(), path + "[]");
@@ -167,51 +190,6 @@ class Comparison {
   std::vector<std::string> differences_;
 };
 
-object ReadSchema() {
-  std::ifstream file("autobatch/report/schema/node_report.v1.json");
-  std::ostringstream text;
-  text << file.rdbuf();
-  const absl::StatusOr<value> json = ParseJson(text.str());
-  EXPECT_TRUE(json.ok()) << json.status();
-  return json.ok() && json->is_object() ? json->as_object() : object();
-}
-
-TEST(SchemaTest, EveryField_IsDescribedAndEveryDescriptionHasItsField) {
-  EXPECT_THAT(Comparison(ReadSchema()).differences(), ::testing::IsEmpty());
-}
-
-TEST(SchemaTest, Version_IsTheOneThatIsWritten) {
-  const object schema = ReadSchema();
-  EXPECT_EQ(schema.at("properties").at("schema").at("const"), value(kNodeReportSchema));
-  EXPECT_EQ(schema.at("$schema"), value("https://json-schema.org/draft/2020-12/schema"));
-}
-
-TEST(SchemaTest, AnyChange_IsADifference) {
-  const auto differences = [](const auto& change) {
-    object schema = ReadSchema();
-    change(schema);
-    return Comparison(schema).differences();
-  };
-  const auto def = [](object& schema, const char* name) -> object& {
-    return schema.at("$defs").at(name).as_object();
-  };
-  using ::testing::Contains;
-  using ::testing::HasSubstr;
-  EXPECT_THAT(
-      differences([&](object& s) { def(s, "Margin").at("properties").as_object().erase("bytes"); }),
-      Contains("report.devices[].margins[].bytes is not in the schema"));
-  EXPECT_THAT(differences([&](object& s) {
-                def(s, "Margin").at("properties").as_object()["weight"] = object();
-              }),
-              Contains("report.devices[].margins[].weight is in no struct"));
-  EXPECT_THAT(
-      differences([&](object& s) { def(s, "BatchBound").at("enum").as_array().pop_back(); }),
-      Contains(HasSubstr("has other values")));
-  EXPECT_THAT(differences([&](object& s) { s.at("properties").at("exit_code") = object(); }),
-              Contains(HasSubstr("is not of type \"integer\"")));
-  EXPECT_THAT(differences([&](object& s) { s.at("$defs").as_object()["Unused"] = object(); }),
-              Contains("Unused is used by nothing"));
-}
-
-}  // namespace
 }  // namespace autobatch
+
+#endif  // AUTOBATCH_REPORT_SCHEMA_COMPARISON_H_
