@@ -15,6 +15,10 @@ namespace {
 constexpr int64_t kBeatsOfProgress = 5;
 // Names in such a line.
 constexpr size_t kNamed = 16;
+// Rounds that an agent may have seen and this coordinator does not know of, since its state was
+// lost or is an old one: one a second for eleven days. Any number at all would let one member use
+// up the numbers, and with them the run.
+constexpr int64_t kUnknownRounds = 1'000'000;
 
 }  // namespace
 
@@ -25,6 +29,7 @@ Coordination::Coordination(CoordinatorConfig config, std::optional<CoordinatorSt
       now_(now),
       members_(config_.run_id, config_.max_members, config_.reduce == ReduceMode::kRequire),
       metronome_(config_.heartbeat, now),
+      misconduct_(static_cast<size_t>(config_.max_members)),
       fence_(now) {
   state_.run_id = config_.run_id;
   deadline_ = Add(now, config_.join_timeout);
@@ -86,7 +91,7 @@ void Coordination::On(const coordinator::Received& event) {
     SendTo(*member, std::move(refuse));
     if (!closing) return;
     actions_.push_back(coordinator::Close{event.connection, "it broke the protocol"});
-    members_.Detach(*member);
+    OnBreach(*member);
     return;
   }
   const Message& message = *event.message;
@@ -117,7 +122,35 @@ void Coordination::On(const coordinator::Disconnected& event) {
   Member* const member = members_.OfConnection(event.connection);
   if (member == nullptr) return;
   Say(absl::StrCat("the connection of ", member->agent, " broke: ", event.why));
-  members_.Detach(*member);
+  if (event.broke_protocol) {
+    OnBreach(*member);
+  } else {
+    members_.Detach(*member);
+  }
+}
+
+void Coordination::OnBreach(Member& member) {
+  members_.Detach(member);
+  if (!misconduct_.Note(member.agent, now_)) return;
+  Remove(member, Parting::kLost,
+         absl::StrCat("it has broken the protocol ", Misconduct::kAllowed,
+                      " times, and may come back in ", absl::FormatDuration(Misconduct::kTime)));
+}
+
+std::optional<Refuse> Coordination::Repel(const AgentHello& hello) {
+  if (const absl::Duration out = misconduct_.Out(hello.agent, now_); out > absl::ZeroDuration()) {
+    return Refuse{.code = RefuseCode::kFull,
+                  .reason = absl::StrCat(hello.agent, " has broken the protocol ",
+                                         Misconduct::kAllowed, " times; it may come back in ",
+                                         absl::FormatDuration(absl::Ceil(out, absl::Seconds(1))))};
+  }
+  if (hello.round - kUnknownRounds > state_.round) {
+    return Refuse{.code = RefuseCode::kContradiction,
+                  .reason = absl::StrCat(hello.agent, " has seen round ", hello.round,
+                                         ", and the last that this run knows of is ", state_.round,
+                                         ": no run loses more than ", kUnknownRounds, " rounds")};
+  }
+  return std::nullopt;
 }
 
 void Coordination::On(const coordinator::Woke&) {
@@ -132,6 +165,11 @@ void Coordination::On(const coordinator::Drain& event) {
 
 void Coordination::OnHello(ConnectionId connection, const AgentHello& hello) {
   const std::string address = strangers_.at(connection);
+  if (std::optional<Refuse> refuse = Repel(hello); refuse.has_value()) {
+    Say(absl::StrCat("refused ", hello.agent, " at ", address, ": ", refuse->reason));
+    Reject(connection, *std::move(refuse));
+    return;
+  }
   const Member* const before = members_.Named(hello.agent);
   const std::string restored_boot_id = before != nullptr && before->restored ? before->boot_id : "";
   if (Member* const earlier = members_.EarlierStart(hello); earlier != nullptr) {

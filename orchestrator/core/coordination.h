@@ -17,6 +17,7 @@
 #include "orchestrator/core/coordinator_state.h"
 #include "orchestrator/core/liveness.h"
 #include "orchestrator/core/member_table.h"
+#include "orchestrator/core/misconduct.h"
 #include "orchestrator/core/reduction.h"
 
 namespace autobatch {
@@ -69,6 +70,11 @@ class Coordination {
 
   // Whether a message is of the present round; if not, it is refused, and its sender goes on.
   bool IsCurrent(const Member& member, absl::string_view name, int64_t round);
+
+  // Why a hello is not looked at any further, or nothing.
+  std::optional<Refuse> Repel(const AgentHello& hello);
+  // A member said what no program of ours says, and lost its connection for it.
+  void OnBreach(Member& member);
 
   // Sends what a member that came back, or came late, has to know in this phase.
   void CatchUp(Member& member, const AgentHello& hello);
@@ -140,6 +146,7 @@ class Coordination {
   absl::flat_hash_map<ConnectionId, std::string> strangers_;
   Metronome metronome_;
   int64_t beats_ = 0;
+  Misconduct misconduct_;
   // Agents that were lost since the last commit, for texts; bounded.
   std::vector<std::string> lost_;
 

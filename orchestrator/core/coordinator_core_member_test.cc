@@ -6,6 +6,8 @@
 #include "orchestrator/core/coordinator_core.h"
 #include "orchestrator/core/coordinator_harness.h"
 #include "orchestrator/core/exit_codes.h"
+#include "orchestrator/core/misconduct.h"
+#include "orchestrator/wire/message_rules.h"
 
 namespace autobatch {
 namespace {
@@ -267,6 +269,68 @@ TEST(CoordinatorCoreMemberTest, WhatIsNotUnderstood_IsRefusedByItsKind) {
   run.Give(coordinator::Received{9, DecodeMessage(version)});
   EXPECT_EQ(run.Took<Refuse>(9)->code, RefuseCode::kVersion);
   EXPECT_TRUE(run.closed.contains(9));
+}
+
+// Whatever it says is no message of ours.
+Frame Nonsense() { return {.type = EncodeMessage(Heartbeat{.run_id = "r"})->type, .payload = "{"}; }
+
+TEST(CoordinatorCoreMemberTest,
+     BrokenProtocolOnceTooOften_OutForAWhileByNameWhateverTheIncarnation) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.max_nodes = 3;
+  CoordinatorHarness run(config);
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join("b");
+  ConnectionId c = run.Join("c");
+  run.Report(a, 8);
+  run.Report(b, 8);
+  run.Give(coordinator::Received{c, DecodeMessage(Nonsense())});
+  c = run.Join("c");
+  EXPECT_TRUE(run.Took<Collect>(c).has_value()) << "once is forgiven";
+  // A frame that is none counts as well, a connection that breaks does not.
+  run.Give(coordinator::Disconnected{c, "not a frame", /*broke_protocol=*/true});
+  c = run.Join("c");
+  run.Break(c);
+  c = run.Join("c");
+  EXPECT_FALSE(run.Took<Prepare>(a).has_value()) << "the round waits for it";
+  run.Give(coordinator::Received{c, DecodeMessage(Nonsense())});
+  EXPECT_TRUE(run.Took<Prepare>(a).has_value()) << "the round goes on without it";
+  EXPECT_THAT(run.said, HasSubstr("c is lost: it has broken the protocol 3 times"));
+  AgentHello anew = TestHello("c");
+  anew.incarnation = "c.2";
+  c = run.Join(anew);
+  const auto refuse = run.Took<Refuse>(c);
+  EXPECT_EQ(refuse->code, RefuseCode::kFull) << "it may ask again";
+  EXPECT_THAT(refuse->reason,
+              HasSubstr("c has broken the protocol 3 times; it may come back in 5m"));
+  EXPECT_TRUE(run.closed.contains(c));
+  run.Pass(Misconduct::kTime, {a, b});
+  EXPECT_TRUE(run.Took<Welcome>(run.Join(anew)).has_value());
+}
+
+TEST(CoordinatorCoreMemberTest, RoundThatNoRunHasSeen_IsRefusedAndTheRunGoesOn) {
+  CoordinatorHarness run;
+  AgentHello hello = TestHello("a");
+  hello.round = kMaxRound;
+  const ConnectionId liar = run.Join(hello);
+  EXPECT_EQ(run.Took<Refuse>(liar)->code, RefuseCode::kContradiction);
+  EXPECT_THAT(run.said, HasSubstr("a has seen round 9007199254740992, and the last that this run "
+                                  "knows of is 0"));
+  hello.round = 1'000'001;
+  EXPECT_TRUE(run.Took<Refuse>(run.Join(hello)).has_value());
+  run.Join("a");
+  const ConnectionId b = run.Join("b");
+  EXPECT_EQ(run.Took<Collect>(b)->round, 1);
+}
+
+TEST(CoordinatorCoreMemberTest,
+     RoundThatOnlyTheAgentHasSeen_IsPassedByACoordinatorWithoutItsState) {
+  CoordinatorHarness run;
+  AgentHello hello = TestHello("a");
+  hello.round = 1'000'000;
+  run.Join(hello);
+  const ConnectionId b = run.Join("b");
+  EXPECT_EQ(run.Took<Collect>(b)->round, 1'000'001);
 }
 
 TEST(CoordinatorCoreMemberTest, MemberThatPlaysCoordinator_IsRefused) {

@@ -38,6 +38,8 @@ struct Received {
 struct Disconnected {
   ConnectionId connection = 0;
   std::string why;
+  // It was closed because the peer sent what is no frame, or too large a one.
+  bool broke_protocol = false;
 };
 
 // NextWake() has come.

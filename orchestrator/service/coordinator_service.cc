@@ -154,8 +154,11 @@ asio::awaitable<void> CoordinatorService::ReadAll(std::shared_ptr<Peer> peer) {
     const absl::StatusOr<Frame> frame = co_await peer->connection->Receive();
     if (!frame.ok()) {
       peers_.erase(peer->id);
-      Handle(coordinator::Disconnected{.connection = peer->id,
-                                       .why = std::string(frame.status().message())});
+      Handle(
+          coordinator::Disconnected{.connection = peer->id,
+                                    .why = std::string(frame.status().message()),
+                                    .broke_protocol = absl::IsInvalidArgument(frame.status()) ||
+                                                      absl::IsResourceExhausted(frame.status())});
       co_return;
     }
     absl::StatusOr<Message> message = DecodeMessage(*frame);

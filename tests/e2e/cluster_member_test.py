@@ -73,7 +73,8 @@ class MemberTest(unittest.TestCase):
     def test_length_beyond_the_bound_ends_the_connection_and_takes_no_memory(self):
         [first] = self.join("n1")
         for limit, known in ((LIMIT_BEFORE_HELLO, False), (LIMIT, True)):
-            for length in (limit + 1, 1 << 31, (1 << 32) - 1):
+            # A third time would keep a member out.
+            for length in (limit + 1, (1 << 32) - 1) if known else (limit + 1, 1 << 31, (1 << 32) - 1):
                 said = len(self.coordinator.lines)
                 giant = Member(self.cluster, "n2", incarnation=str(length))
                 if known:
@@ -132,6 +133,38 @@ class MemberTest(unittest.TestCase):
         self.assertEqual(self.coordinator.end(signal.SIGTERM), 128 + signal.SIGTERM)
         self.assertNotIn("round 2", self.coordinator.said)
 
+    def test_round_that_no_run_has_seen_is_refused_and_the_run_goes_on(self):
+        liar = Member(self.cluster, "n9")
+        with self.assertRaisesRegex(AssertionError, "the connection ended"):
+            liar.hello(round_number=1 << 53)
+        self.coordinator.wait_for("refused n9 .* has seen round 9007199254740992")
+        # What a member of a run may have seen, whose coordinator has lost its state, is passed.
+        members = self.join("n1", "n2", "n3", round_number=41)
+        self.assertEqual(self.agree(members)["round"], 42)
+
+    def test_who_breaks_the_protocol_again_and_again_holds_up_no_round(self):
+        self.cluster = Cluster(self, run_id="job2")
+        self.coordinator = self.cluster.coordinator("--max-nodes", "3", "--last-call", "1s", nodes="2")
+        first, second = self.join("n1", "n2")
+        first.wait_for(COLLECT)
+        second.wait_for(COLLECT)
+        first.report(1, 8)
+        breaches = (lambda member: member.send_bytes(header(REPORT, 1) + b"{"),
+                    lambda member: member.send_bytes(bytes(16)),
+                    lambda member: member.send_bytes(header(REPORT, LIMIT + 1)))
+        for breach in breaches:
+            bad = Member(self.cluster, "n3", incarnation="same")
+            bad.hello()
+            breach(bad)
+            bad.wait_for(None)
+        self.coordinator.wait_for("n3 is lost: it has broken the protocol 3 times")
+        anew = Member(self.cluster, "n3", incarnation="another")
+        with self.assertRaisesRegex(AssertionError, "the connection ended"):
+            anew.hello()
+        self.coordinator.wait_for("refused n3 .*may come back in")
+        second.report(1, 8)
+        self.assertEqual(self.prepare_and_commit([first, second], 1)["world_size"], 2)
+
 
 class ClockTest(unittest.TestCase):
     """F20."""
@@ -143,12 +176,13 @@ class ClockTest(unittest.TestCase):
         agents = [cluster.agent(name, environment=jumping) for name in ("n1", "n2")]
         for agent in agents:
             agent.wait_for("training may start: .* 2 ranks")
+        record = json.loads(cluster.record("n1").read_text())
         agents[1].signal(signal.SIGKILL)
         coordinator.wait_for("n2 is lost")
         self.assertNotIn("n1 is lost", coordinator.said)
         self.assertEqual(coordinator.end(signal.SIGTERM), 128 + signal.SIGTERM)
         # The clocks did jump.
-        created = datetime.datetime.fromisoformat(json.loads(cluster.record("n1").read_text())["created"])
+        created = datetime.datetime.fromisoformat(record["created"])
         away = abs(created - datetime.datetime.now(datetime.timezone.utc))
         self.assertGreater(away, datetime.timedelta(minutes=30))
 
