@@ -20,6 +20,7 @@
 #include "orchestrator/service/agent_flags.h"
 #include "orchestrator/service/agent_report.h"
 #include "orchestrator/service/credential_flags.h"
+#include "orchestrator/service/start_exit_code.h"
 #include "tools/agent_host.h"
 #include "tools/progress_lines.h"
 #include "tools/signal_watcher.h"
@@ -102,7 +103,7 @@ int Main(int argc, char** argv) {
   InitLog(argv[0]);
   for (const std::string& note : launcher.notes) lines.Say(absl::StrCat("warning: ", note));
   const absl::StatusOr<Credentials> credentials = Check(*flags, launcher);
-  if (!credentials.ok()) return complain(credentials.status(), kExitUsage);
+  if (!credentials.ok()) return complain(credentials.status(), StartExitCode(credentials.status()));
   int exit_code = kExitInternal;
   const absl::StatusOr<std::unique_ptr<AgentHost>> host =
       AgentHost::Make(*flags, *credentials, launcher.facts, exit_code);

@@ -23,6 +23,7 @@
 #include "orchestrator/service/config_fields.h"
 #include "orchestrator/service/credential_flags.h"
 #include "orchestrator/service/flag_names.h"
+#include "orchestrator/service/start_exit_code.h"
 #include "orchestrator/wire/message_rules.h"
 
 namespace autobatch {
@@ -57,7 +58,8 @@ std::vector<NamedValue> VersionsOf(const LocalNode& node) {
   return versions;
 }
 
-int ExitCodeOf(const absl::Status& status) {
+// Of the node's devices and programs that cannot be described.
+int DescriptionExitCode(const absl::Status& status) {
   if (absl::IsInvalidArgument(status) || absl::IsUnimplemented(status)) return kExitUsage;
   return absl::IsNotFound(status) ? kExitNoDevice : kExitCannotRun;
 }
@@ -79,17 +81,30 @@ absl::StatusOr<std::unique_ptr<AgentHost>> AgentHost::Make(AgentFlags flags,
                                                            const LauncherFacts& launcher,
                                                            int& exit_code) {
   auto host = std::unique_ptr<AgentHost>(new AgentHost(std::move(flags), launcher));
-  exit_code = kExitUsage;
-  AB_ASSIGN_OR_RETURN(host->digest_, MakeSeal(credentials));
-  AB_ASSIGN_OR_RETURN(host->lock_, FolderLock::Acquire(host->flags_.state_directory));
-  AB_ASSIGN_OR_RETURN(host->connector_,
-                      MakeTlsConnector(host->tasks_, *host->timers_, credentials));
-  if (absl::Status described = host->Describe(launcher); !described.ok()) {
-    exit_code = ExitCodeOf(described);
-    return described;
+  const auto fail = [&exit_code](absl::Status status, int code) {
+    exit_code = code;
+    return status;
+  };
+  if (absl::Status ready = host->Prepare(credentials); !ready.ok()) {
+    const int code = StartExitCode(ready);
+    return fail(std::move(ready), code);
   }
-  AB_RETURN_IF_ERROR(host->CompleteHello(launcher));
+  if (absl::Status described = host->Describe(launcher); !described.ok()) {
+    const int code = DescriptionExitCode(described);
+    return fail(std::move(described), code);
+  }
+  if (absl::Status complete = host->CompleteHello(launcher); !complete.ok()) {
+    const int code = StartExitCode(complete);
+    return fail(std::move(complete), code);
+  }
   return host;
+}
+
+absl::Status AgentHost::Prepare(const Credentials& credentials) {
+  AB_ASSIGN_OR_RETURN(digest_, MakeSeal(credentials));
+  AB_ASSIGN_OR_RETURN(lock_, FolderLock::Acquire(flags_.state_directory));
+  AB_ASSIGN_OR_RETURN(connector_, MakeTlsConnector(tasks_, *timers_, credentials));
+  return absl::OkStatus();
 }
 
 absl::Status AgentHost::Describe(const LauncherFacts& launcher) {
@@ -183,10 +198,7 @@ ServiceOutcome AgentHost::Run(AgentHooks hooks, ProbeObserver* observer) {
                                                        .file_pool = files_.get_executor(),
                                                        .work_pool = work_.get_executor()});
   if (const absl::Status started = service_->Start(); !started.ok()) {
-    return {.exit_code = absl::IsInvalidArgument(started) || absl::IsAlreadyExists(started)
-                             ? kExitUsage
-                             : kExitInternal,
-            .text = std::string(started.message())};
+    return {.exit_code = StartExitCode(started), .text = std::string(started.message())};
   }
   asio::co_spawn(io_, Serve(), [](const std::exception_ptr& broken) {
     if (broken) std::rethrow_exception(broken);

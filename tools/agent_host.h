@@ -62,6 +62,8 @@ class AgentHost {
 
  private:
   AgentHost(AgentFlags flags, const LauncherFacts& launcher);
+  // The folder, and what talks to the coordinator.
+  absl::Status Prepare(const Credentials& credentials);
   absl::Status Describe(const LauncherFacts& launcher);
   absl::Status CompleteHello(const LauncherFacts& launcher);
   void MakeProber(ProbeObserver* observer, const AgentHooks& hooks);

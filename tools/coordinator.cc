@@ -17,6 +17,7 @@
 #include "orchestrator/service/coordinator_flags.h"
 #include "orchestrator/service/coordinator_report.h"
 #include "orchestrator/service/credential_flags.h"
+#include "orchestrator/service/start_exit_code.h"
 #include "tools/coordinator_host.h"
 #include "tools/progress_lines.h"
 #include "tools/signal_watcher.h"
@@ -25,19 +26,6 @@ extern "C" char** environ;
 
 namespace autobatch {
 namespace {
-
-int ExitCodeOf(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kAlreadyExists:
-    case absl::StatusCode::kNotFound:
-    case absl::StatusCode::kPermissionDenied:
-    case absl::StatusCode::kFailedPrecondition:
-      return kExitUsage;
-    default:
-      return kExitInternal;
-  }
-}
 
 // Writes what the flags ask for as rounds end; keeps the first error.
 class Outputs {
@@ -99,7 +87,7 @@ int Serve(const CoordinatorFlags& flags, ProgressLines& lines, SignalWatcher& si
       LoadCredentials(flags.credentials, flags.config.run_id);
   if (!credentials.ok()) {
     lines.Complain(credentials.status().message());
-    return ExitCodeOf(credentials.status());
+    return StartExitCode(credentials.status());
   }
   Outputs outputs(flags, lines);
   CoordinatorHooks hooks;
@@ -114,7 +102,7 @@ int Serve(const CoordinatorFlags& flags, ProgressLines& lines, SignalWatcher& si
       CoordinatorHost::Start(flags, *credentials, std::move(hooks));
   if (!host.ok()) {
     lines.Complain(host.status().message());
-    return ExitCodeOf(host.status());
+    return StartExitCode(host.status());
   }
   outputs.Listening((*host)->address());
   if (!outputs.status().ok()) {

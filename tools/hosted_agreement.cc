@@ -8,6 +8,7 @@
 #include "orchestrator/net/secret.h"
 #include "orchestrator/service/coordinator_report.h"
 #include "orchestrator/service/credential_flags.h"
+#include "orchestrator/service/start_exit_code.h"
 #include "tools/trial_lines.h"
 
 namespace autobatch {
@@ -25,15 +26,11 @@ absl::StatusOr<Credentials> CredentialsOf(const HostedRun& run) {
 absl::StatusOr<std::unique_ptr<HostedAgreement>> HostedAgreement::Start(
     HostedRun run, const LauncherFacts& launcher, ProgressLines& lines, int& exit_code) {
   auto agreement = std::unique_ptr<HostedAgreement>(new HostedAgreement(lines));
-  exit_code = kExitUsage;
-  AB_ASSIGN_OR_RETURN(const Credentials credentials, CredentialsOf(run));
-  AB_ASSIGN_OR_RETURN(agreement->digest_, MakeSeal(credentials));
-  if (run.coordinator.has_value()) {
-    AB_RETURN_IF_ERROR(agreement->StartCoordinator(*run.coordinator, credentials));
-    run.agent.coordinator = {agreement->coordinator_->address()};
-  }
+  const absl::StatusOr<Credentials> credentials = agreement->Prepare(run);
+  exit_code = StartExitCode(credentials.status());
+  AB_RETURN_IF_ERROR(credentials.status());
   absl::StatusOr<std::unique_ptr<AgentHost>> agent =
-      AgentHost::Make(std::move(run.agent), credentials, launcher, exit_code);
+      AgentHost::Make(std::move(run.agent), *credentials, launcher, exit_code);
   AB_RETURN_IF_ERROR(agent.status());
   agreement->agent_ = *std::move(agent);
   for (const std::string& warning : agreement->agent_->warnings()) {
@@ -41,6 +38,16 @@ absl::StatusOr<std::unique_ptr<HostedAgreement>> HostedAgreement::Start(
   }
   agreement->agent_thread_ = std::thread([self = agreement.get()] { self->RunAgent(); });
   return agreement;
+}
+
+absl::StatusOr<Credentials> HostedAgreement::Prepare(HostedRun& run) {
+  AB_ASSIGN_OR_RETURN(Credentials credentials, CredentialsOf(run));
+  AB_ASSIGN_OR_RETURN(digest_, MakeSeal(credentials));
+  if (run.coordinator.has_value()) {
+    AB_RETURN_IF_ERROR(StartCoordinator(*run.coordinator, credentials));
+    run.agent.coordinator = {coordinator_->address()};
+  }
+  return credentials;
 }
 
 absl::Status HostedAgreement::StartCoordinator(const CoordinatorFlags& flags,

@@ -66,6 +66,8 @@ class HostedAgreement {
 
  private:
   explicit HostedAgreement(ProgressLines& lines) : lines_(lines) {}
+  // The run's credentials, and its coordinator where this node hosts it.
+  absl::StatusOr<Credentials> Prepare(HostedRun& run);
   absl::Status StartCoordinator(const CoordinatorFlags& flags, const Credentials& credentials);
   void RunAgent();
   void StopTrainingFor(absl::string_view why, std::function<void()> ended);

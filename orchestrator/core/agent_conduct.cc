@@ -280,8 +280,8 @@ void AgentConduct::OnNoCoordinator() {
     Finish(kExitOk, absl::StrCat("round ", round_, " is committed; the coordinator is gone"));
   } else if (!committed_digest_.empty()) {
     Finish(kExitPeerLost,
-           absl::StrCat("the coordinator is lost", cause, "; the record of round ",
-                        committed_round_, " stands, and no further round will come"));
+           absl::StrCat("the coordinator is lost", cause, "; what trains on the record of round ",
+                        committed_round_, " goes on, and no further round will come"));
   } else if (was_member_) {
     Finish(kExitPeerLost, absl::StrCat("the coordinator is lost", cause));
   } else {
@@ -314,9 +314,12 @@ void AgentConduct::Leave(std::string reason, bool done, int exit_code) {
 
 void AgentConduct::Finish(int exit_code, std::string text) {
   EndReduction();
-  if (keeping_ == Keeping::kWriting || keeping_ == Keeping::kPrepared) {
-    actions_.push_back(agent::WithdrawRecord{round_, text});
-  }
+  // Whoever reads the file asks nobody whether it is still the newest. Without this agent nobody
+  // learns that either, and without this node, or under the next coordinator, others may agree on
+  // another one. Only what ended well leaves its record: with `once` it is what was asked for.
+  const bool unsettled = keeping_ == Keeping::kWriting || keeping_ == Keeping::kPrepared;
+  const bool left_behind = exit_code != kExitOk && (keeping_ != Keeping::kNothing || IsTrainable());
+  if (unsettled || left_behind) actions_.push_back(agent::WithdrawRecord{round_, text});
   actions_.push_back(agent::Disconnect{text});
   actions_.push_back(agent::Finished{exit_code, std::move(text)});
   phase_ = Phase::kOver;

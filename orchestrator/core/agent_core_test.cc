@@ -112,14 +112,15 @@ TEST(AgentCoreTest, Abort_WithdrawsWhatWasPreparedAndTheNextRoundFollows) {
   EXPECT_EQ(a.Sent<Committed>()->round, 2);
 }
 
-TEST(AgentCoreTest, AbortThatEndsTheRun_LeavesACommittedRecord) {
+TEST(AgentCoreTest, AbortThatEndsTheRun_LeavesNoRecordToStartOnAndWhatTrains) {
   AgentHarness a;
   a.BecomeMember();
   a.Commit(1);
   a.actions.clear();
   a.Say(Abort{.round = 1, .reason = "no agreement", .over = true, .exit_code = 7});
   EXPECT_EQ(a.finished->exit_code, 7);
-  EXPECT_FALSE(a.Wanted<agent::WithdrawRecord>().has_value());
+  EXPECT_TRUE(a.Wanted<agent::WithdrawRecord>().has_value());
+  EXPECT_FALSE(a.Wanted<agent::StopTraining>().has_value());
 }
 
 TEST(AgentCoreTest, StaleMessages_AreLeftAlone) {
@@ -260,7 +261,7 @@ TEST(AgentCoreTest, AttemptThatIsOverOrRepeated_StartsNothing) {
 
 // ---- leaving
 
-TEST(AgentCoreTest, Drain_SaysLeaveAndKeepsTheCommittedRecord) {
+TEST(AgentCoreTest, Drain_SaysLeaveAndTakesTheRecordAway) {
   AgentHarness a;
   a.BecomeMember();
   a.Commit(1);
@@ -268,6 +269,18 @@ TEST(AgentCoreTest, Drain_SaysLeaveAndKeepsTheCommittedRecord) {
   a.Give(agent::Drain{.reason = "SIGTERM", .exit_code = 143});
   EXPECT_EQ(a.Sent<Leave>()->reason, "SIGTERM");
   EXPECT_EQ(a.finished->exit_code, 143);
+  // The others go on without this node, and commit a record that it is not in.
+  EXPECT_EQ(a.Wanted<agent::WithdrawRecord>()->round, 1);
+  EXPECT_FALSE(a.Wanted<agent::StopTraining>().has_value());
+}
+
+TEST(AgentCoreTest, DrainOfAJobThatIsDone_KeepsTheRecord) {
+  AgentHarness a;
+  a.BecomeMember();
+  a.Commit(1);
+  a.actions.clear();
+  a.Give(agent::Drain{.reason = "the job is done", .done = true});
+  EXPECT_EQ(a.finished->exit_code, 0);
   EXPECT_FALSE(a.Wanted<agent::WithdrawRecord>().has_value());
 }
 

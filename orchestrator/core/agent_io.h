@@ -150,7 +150,8 @@ struct Say {
   std::string text;
 };
 
-// The agent is over; nothing follows. A committed record stays.
+// The agent is over; nothing follows. What trains goes on; a committed record stays where the exit
+// code is 0, else it was withdrawn.
 struct Finished {
   // Of design's table: 0 done, 7 no agreement, 8 peer lost, 9 not authorised, …
   int exit_code = 0;

@@ -91,7 +91,10 @@ std::string AgentHelpText() {
           "{batch}\n\n"
           "It stays for as long as the job runs: when a node is lost or joins, it answers the next "
           "round from\nwhat it knows. Training starts on record.json, which is there from a "
-          "round's commit to the next\nround, or asks at the socket (see launch --worker).\n"
+          "round's commit to the next\nround, or asks at the socket (see launch --worker). An "
+          "agent that "
+          "ends takes it away, unless it ended well\n(--once, or the job is done): others may have "
+          "agreed anew by the time that it is read.\n"
        << AgentOptions() << ProbeOptions()
        << "\nExit status:\n"
           "  0  done                                6  time was up before any batch was "

@@ -139,6 +139,20 @@ class DiskTest(unittest.TestCase):
             while True:
                 filler.write(bytes(4096))
 
+    def test_programs_that_find_no_room_at_their_start_say_so_with_one_exit_code(self):
+        cluster = self.cluster
+        cluster.coordinator(nodes="1")
+        for name in ("agent", "coordinator"):
+            place = cluster.folder / f"full-{name}"
+            place.mkdir(mode=0o700)
+            where = ["--coordinator", cluster.address, "--device", "cpu"] if name == "agent" else ["--port", "0"]
+            program = cluster.start(
+                ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o nr_inodes=1,mode=700 none "$0" && exec "$@"',
+                 place, PROGRAMS / name, "--run-id", cluster.run_id, "--secret-file", cluster.secret,
+                 "--state-dir", place / "state", *where])
+            self.assertEqual(program.end(), 1, program.said)
+            self.assertIn("No space left", program.said)
+
     def test_agent_whose_disk_is_full_starts_nothing_anywhere(self):
         coordinator = self.cluster.coordinator(nodes="2")
         agent, disk = self.start_on_disk("n1", lambda: self.cluster.agent("n1"))

@@ -5,6 +5,7 @@ import signal
 import unittest
 
 from tests.e2e.cluster import Cluster, remove_programs
+from tests.e2e.json_schema import differences
 
 
 def tearDownModule():
@@ -29,6 +30,7 @@ class AgreementTest(unittest.TestCase):
         first, second, third = self.records("n1", "n2", "n3")
         self.assertEqual(first, second)
         self.assertEqual(first, third)
+        self.assertEqual(differences(first, "orchestrator/plan/schema/record.v1.json"), [])
         self.assertEqual(first["minimum_node"], "n2")
         self.assertEqual(first["world_size"], 3)
         coordinator.wait_for("batch .* on each of 3 ranks")
@@ -176,6 +178,16 @@ class EndedTest(unittest.TestCase):
         coordinator.wait_for("reports: ")
         self.assertEqual(agent.end(signal.SIGTERM), 128 + signal.SIGTERM)
         coordinator.wait_for("n1 leaves: .*signal 15")
+
+    def test_ended_agent_leaves_no_record_to_start_on(self):
+        self.cluster.coordinator("--max-nodes", "2", nodes="1")
+        agents = [self.cluster.agent(name) for name in ("n1", "n2")]
+        for agent in agents:
+            agent.wait_for("training may start: .* 2 ranks")
+        mark = len(agents[1].lines)
+        self.assertEqual(agents[0].end(signal.SIGTERM), 128 + signal.SIGTERM)
+        self.assertFalse(self.cluster.record("n1").exists())
+        agents[1].wait_for("training may start: .* 1 ranks", after=mark)
 
     def test_same_name_twice_the_second_is_refused_with_the_holders_address(self):
         coordinator = self.cluster.coordinator(nodes="2")
