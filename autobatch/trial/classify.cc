@@ -195,11 +195,12 @@ std::optional<Failure> CheckResult(const TrialSpec& asked, const Observation& re
     failure.message = absl::StrCat("ran ", ran, " of ", asked.steps,
                                    " steps and called it done: the data may have ended");
     failure.step = ran;
+    failure.advice = "Let the loop go on until it is ended: begin the data anew, or give it more.";
   } else {
     return std::nullopt;
   }
   failure.phase = TrialPhase::kEnd;
-  failure.advice = AdviceFor(failure.kind);
+  if (failure.advice.empty()) failure.advice = AdviceFor(failure.kind);
   return failure;
 }
 

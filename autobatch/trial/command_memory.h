@@ -58,6 +58,9 @@ class CommandMemory {
     return observer_ != nullptr && !observed() && watch_.readings() > 0 && watch_.peak_bytes() == 0;
   }
 
+  // The observer was there and counted nothing, whatever contexts the driver knows of.
+  bool unallocated() const { return observer_ != nullptr && !observed(); }
+
   // Reads the memory of these processes, which are all of the command's.
   void Read(const ProcessTree& tree, absl::Duration since_start);
   // The greatest resident memory of one of its processes, known once they are gone.

@@ -20,6 +20,14 @@ Observation SelfMeasured(const TrialSpec& asked, const Observation& told,
                          const CommandMemory& memory) {
   Observation seen = told;
   if (seen.ok()) seen.failure = CheckResult(asked, seen);
+  if (seen.ok() && seen.PeakReserved() == 0 && memory.unallocated()) {
+    seen.failure = Failure{.kind = FailureKind::kModelError,
+                           .message = "its steps took no memory of the GPU: they ran elsewhere",
+                           .advice =
+                               "See that the script moves its model and its inputs to the "
+                               "device ({device}, or \"cuda\").",
+                           .phase = TrialPhase::kEnd};
+  }
   if (seen.method.empty()) seen.method = "protocol";
   if (!seen.budget_bytes.has_value()) seen.budget_bytes = memory.limit();
   if (seen.PeakReserved() == 0) seen.steady = PeakOf(memory);

@@ -326,6 +326,24 @@ TEST_F(CommandTrialRunnerTest, Observer_IsPreloadedFirstWithTheBudgetAndBelieved
             absl::StrCat("/nonexistent/libobserver.so /nonexistent/other.so ", 500 * kMiB));
 }
 
+TEST_F(CommandTrialRunnerTest, SpeakerWhoseStepsTookNothingOfTheGpu_RanElsewhere) {
+  const std::string nothing = absl::StrReplaceAll(
+      kSpeaker, {{"'reserved_bytes': 1000 * trial['batch'], 'allocated_bytes': 1", ""}});
+  CommandTrialOptions options =
+      OnGpu(Options({"python3", "-c",
+                     absl::StrCat(nothing, "for _ in range(trial['steps']): step()\nresult()\n")}));
+  // The driver knows of a context, as the helper itself makes one.
+  options.read_device_memory = [asked = 0](const Device&) mutable {
+    return MemoryInfo{.free_bytes = (++asked == 1 ? 600 : 500) * kMiB};
+  };
+  EXPECT_TRUE(Run(*NewCommandTrialRunner(options), {.batch = 4}).ok()) << "nobody observed";
+  options.observer = "/nonexistent/libobserver.so";
+  const Observation seen = Run(*NewCommandTrialRunner(options), {.batch = 4});
+  ASSERT_FALSE(seen.ok());
+  EXPECT_EQ(seen.failure->kind, FailureKind::kModelError);
+  EXPECT_THAT(seen.failure->message, HasSubstr("ran elsewhere"));
+}
+
 TEST_F(CommandTrialRunnerTest, ContextOnceSeen_IsNotTheAllocatorsToTake) {
   CommandTrialOptions options = OnGpu(Options({"python3", "-c", Observed("9 << 20", "0", R"(
 import time
