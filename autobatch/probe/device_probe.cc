@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/probe/device_result.h"
+#include "autobatch/search/search.h"
 
 namespace autobatch {
 namespace {

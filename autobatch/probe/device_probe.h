@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "autobatch/base/clock.h"
 #include "autobatch/probe/probe_spec.h"
-#include "autobatch/search/search.h"
+#include "autobatch/search/search_options.h"
 #include "autobatch/trial/trial_runner.h"
 #include "autobatch/types/device.h"
 #include "autobatch/types/report.h"

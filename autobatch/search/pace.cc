@@ -27,7 +27,8 @@ void Pace::Observe(const Observation& observation) {
     largest_batch_ = trial.batch;
     sample_ms_ = step_ms * trial.steps / samples;
   }
-  fixed_ms_ = std::max(fixed_ms_, observation.trial_ms - step_ms * trial.steps);
+  const auto steps = static_cast<double>(observation.StepsRun());
+  fixed_ms_ = std::max(fixed_ms_, observation.trial_ms - step_ms * steps);
 }
 
 void Pace::ObserveUntimed(Untimed trial) {

@@ -2,56 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/base/units.h"
 #include "autobatch/types/enum_names.h"
+#include "autobatch/types/settling.h"
 
 namespace autobatch {
 namespace {
 
-// A peak that still grows gets this many times the confirming steps at most.
-constexpr int64_t kMaxStepsFactor = 4;
 // Of what the allocator holds beyond allocations, this share of them lies between blocks in use;
 // the rest is cache, which it gives back where memory runs short. VGG-16 reserves twice what it
 // allocates, and runs at nearly twice the batch that the reserved peak promises.
 constexpr double kBetweenBlocks = 0.03;
-
-absl::Status Validate(const SearchOptions& options) {
-  if (!(options.precision >= 0 && options.precision <= 0.5)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("precision ", options.precision, ": from 0 to 0.5"));
-  }
-  if (options.max_batch_bound != BatchBound::kMaxBatch &&
-      options.max_batch_bound != BatchBound::kDataset) {
-    return absl::InvalidArgumentError("the largest batch is bound by an option or by the data set");
-  }
-  if (options.explore_steps < 2) {
-    return absl::InvalidArgumentError(absl::StrCat("explore steps ", options.explore_steps,
-                                                   ": at least 2, the peak comes after the first"));
-  }
-  if (options.confirm_steps < options.explore_steps) {
-    return absl::InvalidArgumentError(absl::StrCat("confirm steps ", options.confirm_steps,
-                                                   ": at least the explore steps, ",
-                                                   options.explore_steps));
-  }
-  if (options.accumulation < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("accumulation ", options.accumulation, ": at least 1"));
-  }
-  if (options.evaluation_batch.value_or(0) < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("evaluation batch ", *options.evaluation_batch, ": at least 0"));
-  }
-  if (options.throughput_knee.has_value() &&
-      !(*options.throughput_knee > 0 && *options.throughput_knee < 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("throughput knee ", *options.throughput_knee, ": between 0 and 1"));
-  }
-  return absl::OkStatus();
-}
 
 // What a trial that says it ran shows to be wrong with it.
 std::optional<Failure> Distrust(const Observation& observation) {
@@ -86,11 +52,7 @@ Failure OverBudget(const Observation& observation, int64_t budget) {
 
 int64_t SamplesStepped(const Observation& observation) {
   const TrialSpec& trial = observation.trial;
-  int64_t steps = trial.steps;
-  if (!observation.ok()) {
-    steps = std::max<int64_t>(observation.failure->step.value_or(0), observation.steps.size());
-  }
-  return trial.batch * trial.accumulation * steps;
+  return trial.batch * trial.accumulation * observation.StepsRun();
 }
 
 // What a batch that ran needs, as far as it shows. The allocator tells its cache from the rest on a
@@ -177,6 +139,12 @@ void Search::SetTimeLeft(absl::Duration time_left) {
 
 void Search::Stop(Failure why) {
   if (over_) return;
+  if (laboured_.has_value()) {
+    outcome_.warnings.push_back(absl::StrCat("a batch of ", laboured_->ran.batch,
+                                             " was long in warming up, and whether a smaller one "
+                                             "runs was not tried any more"));
+    Confirm(*std::exchange(laboured_, std::nullopt));
+  }
   for (auto it = bracket_.ran().rbegin(); it != bracket_.ran().rend(); ++it) {
     if (bracket_.confirmed().has_value() && it->batch <= bracket_.confirmed()->batch) break;
     outcome_.warnings.push_back(
@@ -206,31 +174,59 @@ void Search::TakeSuccess(const Observation& observation) {
     TakeCeiling(observation, OverBudget(observation, *budget));
     return;
   }
-  if (observation.late_retries > 0) {
+  if (candidate) {
+    TakeCandidate(observation);
+  } else {
+    bracket_.AddRan(RanOf(observation));
+  }
+}
+
+void Search::TakeCandidate(const Observation& observation) {
+  const TrialSpec& trial = observation.trial;
+  const int64_t steps = observation.StepsRun();
+  const Settling settling = SettlingOf(observation.steps);
+  const bool calm = settling.IsCalm(options_.confirm_steps);
+  // Most trials go on by themselves; where they cannot, the next one is longer.
+  if ((observation.unsettled || (!calm && settling.calm_steps > 0)) &&
+      2 * steps <= kMaxStepsFactor * options_.confirm_steps) {
+    again_ = Spec(trial.purpose, trial.batch);
+    again_->steps = 2 * steps;
+    return;
+  }
+  if (!calm) {
     outcome_.warnings.push_back(
         absl::StrCat("a batch of ", trial.batch, " ran, but the allocator gave its cache back ",
-                     observation.late_retries, " times after warm-up: training would crawl"));
+                     settling.late_retries, " times after warm-up: training would crawl"));
     TakeCeiling(observation, {.kind = FailureKind::kOutOfMemory,
                               .message = absl::StrCat("a batch of ", trial.batch,
                                                       " runs only with allocator retries")});
     return;
   }
-  if (!candidate) {
-    bracket_.AddRan(RanOf(observation));
+  if (observation.unsettled) {
+    outcome_.warnings.push_back(
+        absl::StrCat("memory still grew after ", steps, " steps at a batch of ", trial.batch));
+  }
+  const Candidate ran = {RanOf(observation), observations_.size() - 1, room_bytes_};
+  if (laboured_.has_value()) {
+    // This was the look below it.
+    bracket_.AddRan(ran.ran);
+    Confirm(*std::exchange(laboured_, std::nullopt));
     return;
   }
-  if (observation.unsettled) {
-    if (2 * trial.steps <= kMaxStepsFactor * options_.confirm_steps) {
-      again_ = Spec(trial.purpose, trial.batch);
-      again_->steps = 2 * trial.steps;
-      return;
-    }
-    outcome_.warnings.push_back(absl::StrCat("memory still grew after ", trial.steps,
-                                             " steps at a batch of ", trial.batch));
-  }
-  bracket_.AddConfirmed(RanOf(observation), observations_.size() - 1);
-  confirmed_room_bytes_ = room_bytes_;
+  // What is verified was looked below when it was found.
   verified_ = trial.purpose == TrialPurpose::kVerify;
+  const int64_t look = ShortOf(trial.batch);
+  const bool looked = bracket_.confirmed().has_value() && bracket_.confirmed()->batch >= look;
+  if (settling.late_retries > 0 && !verified_ && !looked && look >= first_batch_) {
+    laboured_ = ran;
+    return;
+  }
+  Confirm(ran);
+}
+
+void Search::Confirm(const Candidate& candidate) {
+  bracket_.AddConfirmed(candidate.ran, candidate.index);
+  confirmed_room_bytes_ = candidate.room_bytes;
 }
 
 void Search::TakeFailure(const Observation& observation, const Failure& failure) {
@@ -289,6 +285,7 @@ void Search::TakeCeiling(const Observation& observation, const Failure& failure)
   broken_promise_ = trial.purpose == TrialPurpose::kConfirm && SureOf(trial.batch) &&
                     !bracket_.ran_below_ceiling();
   bracket_.AddFailed(trial.batch, bound);
+  if (laboured_.has_value() && laboured_->ran.batch >= trial.batch) laboured_.reset();
   const int64_t least = std::max(rule_.Least(), first_batch_);
   if (trial.batch > least) {
     if (memory || trial.purpose == TrialPurpose::kVerify) return;

@@ -15,47 +15,12 @@
 #include "autobatch/search/batch_rule.h"
 #include "autobatch/search/bracket.h"
 #include "autobatch/search/pace.h"
+#include "autobatch/search/search_options.h"
 #include "autobatch/types/failure.h"
 #include "autobatch/types/observation.h"
 #include "autobatch/types/report.h"
 
 namespace autobatch {
-
-struct SearchOptions {
-  // The answer may lie this far below the largest batch that runs, as a fraction in [0, 0.5]; one
-  // sample where that is more. A finer answer costs more trials near the limit.
-  double precision = 0.03;
-  // Samples. No answer is larger, whatever fits; and why: kMaxBatch, or kDataset where the data set
-  // of one rank is what ends.
-  int64_t max_batch = 65536;
-  BatchBound max_batch_bound = BatchBound::kMaxBatch;
-  // Samples. The search starts here, and fails where this does not run.
-  int64_t min_batch = 1;
-  // The answer is a multiple of this, or a power of two: rounded down, and the rounded one
-  // confirmed.
-  int64_t multiple_of = 1;
-  bool power_of_two = false;
-  // Optimizer steps. Optimizer state is born in step 1, so the peak is step 2; allocator retries
-  // count from step 4, so a confirming trial needs more than 4.
-  int64_t explore_steps = 3;
-  int64_t confirm_steps = 8;
-  // What the training step carries. Exploring trials carry all of it too, so that their peaks and
-  // the confirming trial's lie on one curve.
-  int64_t accumulation = 1;
-  bool gradient_buckets = false;
-  // Samples of the evaluation step: absent, as many as the trial's batch; 0, no evaluation.
-  std::optional<int64_t> evaluation_batch;
-  // Stop where twice the batch would bring less than this much more throughput (0.05: 5 %); absent:
-  // memory is what counts.
-  std::optional<double> throughput_knee;
-  int64_t seed = 0;
-  // An answer from an earlier search, or of an identical device, and what bound it: verified by one
-  // trial. Where that fails a full search follows.
-  std::optional<int64_t> cached_batch;
-  BatchBound cached_bound = BatchBound::kMemory;
-  // `trials_carry_gradient_buckets` and `trials_run_evaluation` are set from the fields above.
-  BudgetOptions budget;
-};
 
 struct SearchOutcome {
   ResultStatus status = ResultStatus::kFailed;
@@ -123,8 +88,21 @@ class Search {
 
   Search(SearchOptions options, BatchRule rule, BudgetModel budget);
 
+  // An allocator that has not come to rest gets this many times the confirming steps at most.
+  static constexpr int64_t kMaxStepsFactor = 4;
+
+  // A batch that ran its full steps in a fresh process.
+  struct Candidate {
+    Bracket::Ran ran;
+    size_t index = 0;
+    std::optional<int64_t> room_bytes;
+  };
+
   // What an observation means (search.cc).
   void TakeSuccess(const Observation& observation);
+  // A candidate that ran within its budget: it is confirmed, or what it lacks comes next.
+  void TakeCandidate(const Observation& observation);
+  void Confirm(const Candidate& candidate);
   void TakeFailure(const Observation& observation, const Failure& failure);
   // The batch is too large, for memory or for something else.
   void TakeCeiling(const Observation& observation, const Failure& failure);
@@ -148,6 +126,8 @@ class Search {
   int64_t Growth(const Bracket::Ran& largest) const;
   // Samples by which an answer may fall short.
   int64_t Width(int64_t batch) const;
+  // The smallest batch that falls no further short of `batch`.
+  int64_t ShortOf(int64_t batch) const;
   // Whether `batch`, above the confirmed one, may fit.
   bool WorthTrying(int64_t batch) const;
   // Whether the fit is good enough to confirm `batch` without exploring it first.
@@ -177,6 +157,8 @@ class Search {
   // The same batch once more: a retry, more steps, or a smaller budget.
   std::optional<TrialSpec> again_;
   std::optional<int64_t> retried_batch_;
+  // Laboured: it is confirmed once the one a little below it has run.
+  std::optional<Candidate> laboured_;
   bool reconfirmed_ = false;
   // The fit was sure of the last batch that failed, and nothing has run since the first failure.
   bool broken_promise_ = false;

@@ -67,15 +67,6 @@ TEST(SearchCreateTest, BadOptions_AreRefusedInWords) {
     EXPECT_THAT(std::string(status.message()), HasSubstr(words));
   };
   refused([](SearchOptions& o) { o.precision = -0.01; }, "precision");
-  refused([](SearchOptions& o) { o.precision = 0.51; }, "precision");
-  refused([](SearchOptions& o) { o.precision = NAN; }, "precision");
-  refused([](SearchOptions& o) { o.max_batch_bound = BatchBound::kMemory; }, "data set");
-  refused([](SearchOptions& o) { o.explore_steps = 1; }, "explore steps 1");
-  refused([](SearchOptions& o) { o.confirm_steps = 2; }, "confirm steps 2");
-  refused([](SearchOptions& o) { o.accumulation = 0; }, "accumulation 0");
-  refused([](SearchOptions& o) { o.evaluation_batch = -1; }, "evaluation batch -1");
-  refused([](SearchOptions& o) { o.throughput_knee = 0; }, "throughput knee 0");
-  refused([](SearchOptions& o) { o.throughput_knee = 1; }, "throughput knee 1");
   refused([](SearchOptions& o) { o.max_batch = 0; }, "max batch 0");
   refused([](SearchOptions& o) { o.multiple_of = 0; }, "multiple of 0");
   refused([](SearchOptions& o) { o.budget.world_size = 0; }, "world size");
@@ -248,31 +239,6 @@ TEST(SearchBudgetTest, LaterTrialShowsContextGrowth_ConfirmedBatchIsHeldToIt) {
   EXPECT_LE(search.observations()[*outcome.confirming_observation].PeakReserved(),
             *outcome.budget_bytes);
   EXPECT_GE(*outcome.confirmed_batch, 39);
-}
-
-TEST(SearchBudgetTest, LateRetries_StepDown) {
-  FakeCurve::Options curve = Line();
-  curve.meddle = [](Observation& observation, int64_t) {
-    if (observation.trial.batch >= 68 && observation.trial.steps > 3) observation.late_retries = 4;
-  };
-  const Search search = Finish(Plain(), curve);
-  EXPECT_GE(*search.outcome().confirmed_batch, 65);
-  EXPECT_LT(*search.outcome().confirmed_batch, 68);
-  EXPECT_THAT(Warnings(search), HasSubstr("gave its cache back 4 times"));
-}
-
-TEST(SearchBudgetTest, UnsettledPeak_GetsMoreStepsUpToAPoint) {
-  for (const int64_t settles_at : {16, 64}) {
-    FakeCurve::Options curve = Line();
-    curve.meddle = [&](Observation& observation, int64_t) {
-      observation.unsettled = observation.trial.steps < settles_at;
-    };
-    const Search search = Finish(Plain(), curve);
-    const Observation& confirming = search.observations()[*search.outcome().confirming_observation];
-    EXPECT_EQ(confirming.trial.batch, kFits);
-    EXPECT_EQ(confirming.trial.steps, std::min<int64_t>(settles_at, 32));
-    EXPECT_EQ(Warnings(search).find("memory still grew") != std::string::npos, settles_at > 32);
-  }
 }
 
 TEST(SearchDistrustTest, RanOnAnotherBatch_IsNoResult) {

@@ -57,6 +57,7 @@ void Search::Plan() {
 }
 
 Search::Choice Search::Choose() const {
+  if (laboured_.has_value()) return {TrialPurpose::kConfirm, ShortOf(laboured_->ran.batch)};
   const int64_t confirmed = bracket_.confirmed().has_value() ? bracket_.confirmed()->batch : 0;
   const auto confirm = [&](int64_t batch) {
     return Choice{TrialPurpose::kConfirm, batch > confirmed ? batch : 0};
@@ -115,9 +116,10 @@ int64_t Search::Guess(const Bracket::Ran& largest) const {
   }
   if (!broken_promise_) return std::min(guess, between(ceiling));
   // A fit that was sure has promised too much. A hole is passed by a small step down, a change of
-  // algorithm is not: steps grow fourfold, up to halving the bracket.
-  const int64_t doublings = std::min<int64_t>(2 * (bracket_.failures_in_a_row() - 1), 30);
-  return std::min(guess, std::max(between(ceiling), ceiling - (Width(ceiling) << doublings)));
+  // algorithm is not: steps double, up to halving the bracket.
+  const int64_t doublings = std::min<int64_t>(bracket_.failures_in_a_row() - 1, 30);
+  const int64_t down = doublings == 0 ? ShortOf(ceiling) : ceiling - (Width(ceiling) << doublings);
+  return std::min(guess, std::max(between(ceiling), down));
 }
 
 int64_t Search::NearbyGuess(const Bracket::Ran& largest) const {
@@ -141,6 +143,11 @@ int64_t Search::Growth(const Bracket::Ran& largest) const {
 int64_t Search::Width(int64_t batch) const {
   return std::max<int64_t>(1,
                            static_cast<int64_t>(options_.precision * static_cast<double>(batch)));
+}
+
+int64_t Search::ShortOf(int64_t batch) const {
+  const int64_t below = batch - Width(batch);
+  return below + Width(below) < batch ? below + 1 : below;
 }
 
 bool Search::WorthTrying(int64_t batch) const {
@@ -190,6 +197,7 @@ void Search::FitIntoTime(Choice choice) {
       need += pace_.Estimate(trial).value_or(absl::ZeroDuration());
     }
     if (need > *time_left_ - Fallback(choice.batch)) {
+      if (laboured_.has_value()) return Stop(TimeIsUp());
       const int64_t batch = MostInTime(confirm);
       const int64_t confirmed = bracket_.confirmed().has_value() ? bracket_.confirmed()->batch : 0;
       if (batch < confirmed + Width(confirmed)) return Stop(TimeIsUp());
@@ -230,6 +238,9 @@ TrialSpec Search::Spec(TrialPurpose purpose, int64_t batch) const {
   return {.purpose = purpose,
           .batch = batch,
           .steps = explore ? options_.explore_steps : options_.confirm_steps,
+          // Where time is short, nothing takes longer than was planned for.
+          .most_steps =
+              explore || time_left_.has_value() ? 0 : kMaxStepsFactor * options_.confirm_steps,
           .accumulation = options_.accumulation,
           .fresh_process = !explore || fresh_from_now_,
           .gradient_buckets = options_.gradient_buckets,

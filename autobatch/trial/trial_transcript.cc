@@ -1,5 +1,7 @@
 #include "autobatch/trial/trial_transcript.h"
 
+#include <algorithm>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
@@ -72,9 +74,10 @@ absl::Status TrialTranscript::Take(const Reply& reply) {
       if (!reply.step.has_value()) return absl::InvalidArgumentError("an empty step");
       if (!hello_.has_value()) return absl::InvalidArgumentError("a step before its hello");
       const auto next = static_cast<int64_t>(steps_.size()) + 1;
-      if (reply.step->step != next || next > asked_.steps) {
+      const int64_t most = std::max(asked_.steps, asked_.most_steps);
+      if (reply.step->step != next || next > most) {
         return absl::InvalidArgumentError(absl::StrCat("it reports step ", reply.step->step,
-                                                       " where step ", next, " of ", asked_.steps,
+                                                       " where step ", next, " of ", most,
                                                        " would come"));
       }
       steps_.push_back(*reply.step);

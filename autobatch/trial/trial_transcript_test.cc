@@ -93,6 +93,17 @@ TEST(TrialTranscriptTest, LaterTrialOfAProcess_NeedsNoHello) {
   EXPECT_TRUE(transcript.result().has_value());
 }
 
+TEST(TrialTranscriptTest, TrialThatMayGoOn_MayReportSoManySteps) {
+  TrialTranscript transcript({.steps = 1, .most_steps = 2}, Hello{.pid = 7});
+  const auto told = [&](int64_t number) {
+    const Reply step = {.type = ReplyType::kStep, .step = StepObservation{.step = number}};
+    return transcript.Append(ToJson(step) + "\n", {});
+  };
+  EXPECT_TRUE(told(1).ok());
+  EXPECT_TRUE(told(2).ok());
+  EXPECT_EQ(told(3).message(), "it reports step 3 where step 3 of 2 would come");
+}
+
 TEST(TrialTranscriptTest, FailedResultWithoutSteps_KeepsThoseHeard) {
   TrialTranscript transcript({}, Hello{.pid = 7});
   Reply step = {.type = ReplyType::kStep, .step = StepObservation{.step = 1}};

@@ -21,4 +21,9 @@ int64_t Observation::PeakReserved() const { return Peak(*this, &MemoryPeak::rese
 
 int64_t Observation::PeakAllocated() const { return Peak(*this, &MemoryPeak::allocated_bytes); }
 
+int64_t Observation::StepsRun() const {
+  const int64_t known = failure.has_value() ? failure->step.value_or(0) : trial.steps;
+  return std::max(known, static_cast<int64_t>(steps.size()));
+}
+
 }  // namespace autobatch

@@ -26,6 +26,9 @@ struct TrialSpec {
   int64_t batch = 1;
   // Optimizer steps. State is born in step 1, the peak is step 2.
   int64_t steps = 3;
+  // Up to so many while the allocator comes to rest (settling.h says what that means); 0, exactly
+  // `steps`. A process that is one of several has to keep step with the others, and ignores it.
+  int64_t most_steps = 0;
   // Micro-steps in each optimizer step.
   int64_t accumulation = 1;
   // Start a new process for it.
@@ -41,8 +44,8 @@ struct TrialSpec {
   int64_t seed = 0;
 };
 BOOST_DESCRIBE_STRUCT(TrialSpec, (),
-                      (purpose, batch, steps, accumulation, fresh_process, gradient_buckets,
-                       evaluation_batch, limit_bytes, reserve_bytes, seed))
+                      (purpose, batch, steps, most_steps, accumulation, fresh_process,
+                       gradient_buckets, evaluation_batch, limit_bytes, reserve_bytes, seed))
 
 // Greatest use of the workload's allocator, in bytes.
 struct MemoryPeak {
@@ -128,6 +131,8 @@ struct Observation {
   int64_t PeakReserved() const;
   // Of the allocator's tensors and workspaces, without its cache; likewise.
   int64_t PeakAllocated() const;
+  // Steps that ran or were begun; where nobody counted, those of a trial that ran are as asked.
+  int64_t StepsRun() const;
 };
 BOOST_DESCRIBE_STRUCT(Observation, (),
                       (trial, failure, steps, first_step, steady, evaluation, budget_bytes,

@@ -14,14 +14,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/units.h"
+#include "autobatch/types/settling.h"
 #include "autobatch/worker/training_step.h"
 #include "autobatch/worker/trial_failure.h"
 
 namespace autobatch {
 namespace {
-
-// Allocator retries before it are cache warm-up.
-constexpr int64_t kFirstLateStep = 4;
 
 int64_t HostPeakBytes() {
   rusage usage = {};
@@ -150,7 +148,7 @@ class Trial {
                                                         .gradient_buckets = trial_.gradient_buckets,
                                                         .accumulation = trial_.accumulation},
                                            [this](TrialPhase phase) { Enter(phase); });
-    while (seen_.ok() && place_.step < trial_.steps) {
+    while (seen_.ok() && GoesOn(trial_, seen_.steps)) {
       ++place_.step;
       seen_.steps.push_back(step_->Run(trial_.batch));
       events_.stepped(seen_.steps.back());
@@ -225,16 +223,15 @@ class Trial {
     const std::vector<StepObservation>& steps = seen_.steps;
     if (steps.empty()) return;
     seen_.first_step = steps.front().peak;
-    int64_t earlier = 0;  // Peak of steps 2 to the last but one.
     for (std::size_t i = 0; i < steps.size(); ++i) {
       seen_.retries += steps[i].retries;
-      if (steps[i].step >= kFirstLateStep) seen_.late_retries += steps[i].retries;
       if (i == 0) continue;
       seen_.steady =
           seen_.steady.has_value() ? Greater(*seen_.steady, steps[i].peak) : steps[i].peak;
-      if (i + 1 < steps.size()) earlier = std::max(earlier, steps[i].peak.reserved_bytes);
     }
-    seen_.unsettled = steps.size() > 2 && steps.back().peak.reserved_bytes > earlier;
+    const Settling settling = SettlingOf(steps);
+    seen_.late_retries = settling.late_retries;
+    seen_.unsettled = settling.still_grows;
     seen_.forward_ms = Median(steps, &StepObservation::forward_ms);
     seen_.backward_ms = Median(steps, &StepObservation::backward_ms);
     seen_.step_ms = Median(steps, &StepObservation::step_ms);

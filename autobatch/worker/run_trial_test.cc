@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <torch/nn/functional/batchnorm.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -70,6 +71,21 @@ TEST_F(RunTrialTest, Trial_ThatFits_ReportsWhatItSaw) {
   EXPECT_EQ(seen.method, "worker");
   EXPECT_EQ(phases_.front(), TrialPhase::kStart);
   EXPECT_EQ(phases_.back(), TrialPhase::kEnd);
+}
+
+TEST_F(RunTrialTest, PeakThatStillGrows_GoesOnUntilItDoesNot) {
+  int64_t calls = 0;
+  workload_.mutate = [&](at::Tensor output) {
+    at::empty({std::min<int64_t>(++calls, 6) * kMiB}, at::kByte);
+    return output;
+  };
+  EXPECT_EQ(Run({.steps = 4, .most_steps = 20}).steps.size(), 7u);
+  calls = 0;
+  EXPECT_EQ(Run({.steps = 4, .most_steps = 5}).steps.size(), 5u);
+  calls = 0;
+  const Observation seen = Run({.steps = 4});
+  EXPECT_EQ(seen.steps.size(), 4u);
+  EXPECT_TRUE(seen.unsettled);
 }
 
 TEST_F(RunTrialTest, Trials_OneAfterTheOther_SeeTheSame) {

@@ -11,12 +11,12 @@ import time
 from typing import Any, Dict, List, Optional
 
 from . import _failures, _memory
-from ._channel import PROTOCOL, Channel
+from ._channel import PROTOCOL, Channel, rank_of_world
 
 Json = Dict[str, Any]
 
-# Allocator retries before it are cache warm-up.
-_FIRST_LATE_STEP = 4
+# Steps in which allocator retries are the cache's warm-up (autobatch/types/settling.h).
+_WARM_UP_STEPS = 3
 
 
 class TrialEnded(SystemExit):
@@ -38,6 +38,7 @@ class Session:
         self._channel = channel
         self._trial = channel.trial
         self._steps_asked = int(channel.trial.get("steps", 1))
+        self._most_steps = int(channel.trial.get("most_steps", 0))
         self._on_cpu = channel.setup.get("device") == "cpu"
         # A fork (a data loader's worker) is no part of the trial.
         self._pid = os.getpid()
@@ -110,7 +111,7 @@ class Session:
         self._steps.append(step)
         self._send({"type": "step", "step": step})
         self._judge(step, number)
-        if len(self._steps) >= self._steps_asked:
+        if not self._goes_on():
             self._end_with(self._went_on_with_less())
         self._times = {}
         self._batch_in_step = None
@@ -159,7 +160,7 @@ class Session:
                 allocator_refused=self._ask(lambda: self._memory.refusals() > self._refusals_before, False),
             )
         failure["phase"] = self._phase
-        failure["step"] = min(len(self._steps) + 1, self._steps_asked)
+        failure["step"] = min(len(self._steps) + 1, max(self._steps_asked, self._most_steps))
         self._finish(failure)
 
     def close(self) -> None:
@@ -256,6 +257,19 @@ class Session:
             self._times[self._phase] = self._times.get(self._phase, 0.0) + (now - self._entered) * 1e3
         self._entered = now
 
+    def _goes_on(self) -> bool:
+        """Steps are left, or the allocator has not come to rest yet (GoesOn in autobatch/types/settling.h)."""
+        ran = len(self._steps)
+        if ran < self._steps_asked:
+            return True
+        # Ranks keep step with each other: one that went on alone would wait for the others for ever.
+        if ran >= self._most_steps or rank_of_world() is not None:
+            return False
+        calm = _calm_steps(self._steps)
+        seen = summarize(self._steps, self._memory.noise)
+        warms_up = seen["late_retries"] > 0 and calm < max(self._steps_asked - _WARM_UP_STEPS, 1)
+        return calm > 0 and (seen["unsettled"] or warms_up)
+
     def _judge(self, step: Json, loss: Optional[float]) -> None:
         """What a step can get wrong without an exception."""
         failure = None
@@ -342,7 +356,7 @@ def summarize(steps: List[Json], noise: int, has_memory: bool = True) -> Json:
     later = steps[1:]
     summary: Json = {
         "retries": sum(step["retries"] for step in steps),
-        "late_retries": sum(step["retries"] for step in steps if step["step"] >= _FIRST_LATE_STEP),
+        "late_retries": sum(step["retries"] for step in steps if step["step"] > _WARM_UP_STEPS),
         "unsettled": False,
     }
     for field in ("forward_ms", "backward_ms", "step_ms"):
@@ -355,6 +369,14 @@ def summarize(steps: List[Json], noise: int, has_memory: bool = True) -> Json:
         earlier = max(step["peak"]["reserved_bytes"] for step in later[:-1])
         summary["unsettled"] = later[-1]["peak"]["reserved_bytes"] > earlier + noise
     return summary
+
+
+def _calm_steps(steps: List[Json]) -> int:
+    """Steps at the end without a retry."""
+    calm = 0
+    while calm < len(steps) and steps[-1 - calm]["retries"] == 0:
+        calm += 1
+    return calm
 
 
 def _greatest(peaks: List[Json]) -> Json:

@@ -108,6 +108,40 @@ for reserved in (9, 9, 9, %d):
     assert run(script % 9, steps=4).result["unsettled"] is False
 
 
+RETRIES = """
+with autobatch.trial():
+    for retries in %s + [0] * 30:
+        cuda.use(10 << 30)
+        cuda.num_alloc_retries += retries
+        autobatch.step()
+"""
+
+
+def steps_run(retries, **trial):
+    return len(run(RETRIES % retries, steps=8, **trial).result["steps"])
+
+
+def test_LongWarmUp_GoesOnUntilFiveStepsAreCalm():
+    # As GoesOn of autobatch/types/settling.h, whose test has the same cases.
+    assert steps_run([2, 1, 4, 0, 0, 0, 0, 0], most_steps=32) == 8
+    assert steps_run([1, 0, 1, 2, 1, 0, 0, 0], most_steps=32) == 10
+    assert steps_run([1, 1, 1, 1, 1, 1, 1, 1], most_steps=32) == 8
+    assert steps_run([1, 0, 0, 0, 1, 0, 0, 0, 1], most_steps=32) == 9
+    assert steps_run([1, 0, 1, 2, 1, 0, 0, 0], most_steps=9) == 9
+    assert steps_run([1, 0, 1, 2, 1, 0, 0, 0]) == 8
+
+
+def test_PeakThatStillGrows_GoesOnUpToTheMost():
+    script = "for step in range(40):\n cuda.use(step + 1 << 30)\n autobatch.step()"
+    assert len(run(script, steps=8, most_steps=12).result["steps"]) == 12
+
+
+def test_OneOfSeveralRanks_KeepsStepWithTheOthers(monkeypatch):
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    assert steps_run([1, 0, 1, 2, 1, 0, 0, 0], most_steps=32) == 8
+
+
 def test_OutOfMemory_IsReportedWithWhatWasAsked():
     ran = run("with autobatch.trial():\n autobatch.step()\n cuda.run_out(7 << 30)")
     failure = ran.result["failure"]
