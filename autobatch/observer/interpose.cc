@@ -248,10 +248,12 @@ OBSERVER_EXPORT int cudaLaunchKernel(const void* function, Extent grid, Extent b
   return LAUNCH(cudaLaunchKernel, function, grid, block, arguments, shared_bytes, stream);
 }
 // What nvcc's code calls since CUDA 13.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 OBSERVER_EXPORT int __cudaLaunchKernel(void* kernel, Extent grid, Extent block, void** arguments,
                                        size_t shared_bytes, void* stream) {
   return LAUNCH(__cudaLaunchKernel, kernel, grid, block, arguments, shared_bytes, stream);
 }
+// NOLINTEND(bugprone-reserved-identifier)
 OBSERVER_EXPORT int cudaLaunchKernelExC(const void* configuration, const void* function,
                                         void** arguments) {
   return LAUNCH(cudaLaunchKernelExC, configuration, function, arguments);

@@ -1,6 +1,9 @@
 #include "autobatch/trial/command_trial_runner.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -346,9 +349,7 @@ TEST_F(CommandTrialRunnerTest, SpeakerWhoseStepsTookNothingOfTheGpu_RanElsewhere
 
 TEST_F(CommandTrialRunnerTest, ContextOnceSeen_IsNotTheAllocatorsToTake) {
   CommandTrialOptions options = OnGpu(Options({"python3", "-c", Observed("9 << 20", "0", R"(
-import time
-while not os.path.exists('read'):
-    time.sleep(0.001)
+open('read').close()  # Until the driver was asked.
 open('share', 'w').write(os.environ['PYTORCH_CUDA_ALLOC_CONF'])
 )"),
                                                "{batch}"}));
@@ -356,12 +357,14 @@ open('share', 'w').write(os.environ['PYTORCH_CUDA_ALLOC_CONF'])
   options.environment = {{"LD_PRELOAD", "other.so"}};
   options.read_device_memory = [this](const Device&) {
     const bool counts = std::filesystem::exists(folder_ + "/seen");
-    if (counts) std::ofstream(folder_ + "/read") << "once";
+    // Nobody reads it yet, or any more: nothing to tell.
+    if (counts) close(open((folder_ + "/read").c_str(), O_WRONLY | O_NONBLOCK));
     return MemoryInfo{.free_bytes = (counts ? 450 : 600) * kMiB};
   };
+  ASSERT_EQ(mkfifo((folder_ + "/read").c_str(), 0600), 0);
   const auto runner = NewCommandTrialRunner(options);
   for (const int64_t allocators_mib : {500, 350}) {
-    for (const char* name : {"/seen", "/read"}) std::filesystem::remove(folder_ + name);
+    std::filesystem::remove(folder_ + "/seen");
     const Observation seen = Run(*runner, {.batch = 4, .reserve_bytes = 100 * kMiB});
     ASSERT_TRUE(seen.ok()) << seen.failure->message;
     EXPECT_EQ(seen.context_bytes, 150 * kMiB);
