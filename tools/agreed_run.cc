@@ -1,7 +1,5 @@
 #include "tools/agreed_run.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -15,7 +13,6 @@
 #include "autobatch/base/files.h"
 #include "autobatch/base/mutex.h"
 #include "autobatch/base/random_word.h"
-#include "autobatch/base/status_macros.h"
 #include "orchestrator/core/exit_codes.h"
 #include "orchestrator/launch/hosted_run.h"
 #include "orchestrator/launch/share_output.h"
@@ -28,11 +25,6 @@
 
 namespace autobatch {
 namespace {
-
-absl::Status WriteOutput(LaunchFormat format, const LaunchOutput& output) {
-  AB_ASSIGN_OR_RETURN(const std::string text, Formatted(format, output));
-  return WriteAll(STDOUT_FILENO, text, "stdout");
-}
 
 class AgreedRun {
  public:
@@ -143,10 +135,7 @@ class AgreedRun {
     const absl::StatusOr<TrainingValues> values =
         ValuesFor(world_, record, path, agreement_->devices());
     if (!values.ok()) return Complain(values.status());
-    const LaunchOutput output = OutputOf(record, path, *values);
-    const absl::Status written =
-        line_.publish.empty() ? WriteOutput(*line_.format, output) : Publish(line_.publish, output);
-    return written.ok() ? kExitOk : Complain(written, kExitInternal);
+    return WriteOutput(line_, OutputOf(record, path, *values));
   }
 
   int NotAgreed() {

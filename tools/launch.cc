@@ -45,11 +45,6 @@ absl::StatusOr<DigestFunction> SealOf(const LaunchLine& line) {
   return MakePlainSeal();
 }
 
-absl::Status WriteOutput(LaunchFormat format, const LaunchOutput& output) {
-  AB_ASSIGN_OR_RETURN(const std::string text, Formatted(format, output));
-  return WriteAll(STDOUT_FILENO, text, "stdout");
-}
-
 // One rank: its own share, then the command in this process's place.
 int RunWorker(const LaunchLine& line, const Environment& environment) {
   const LauncherReading reading = ReadLauncher(environment);
@@ -73,10 +68,7 @@ int RunWorker(const LaunchLine& line, const Environment& environment) {
                             .warn = Shout};
   const absl::StatusOr<WorkerReply> reply = ObtainShare(source, *request);
   if (!reply.ok()) return Complain(reply.status());
-  if (line.format.has_value()) {
-    const absl::Status written = WriteOutput(*line.format, OutputOf(*reply));
-    return written.ok() ? kExitOk : Complain(written, kExitInternal);
-  }
+  if (line.format.has_value()) return WriteOutput(line, OutputOf(*reply));
   return Complain(
       ExecCommand(CommandWith(line.command, ValuesOfWorker(*reply->share, reply->variables))),
       kExitCannotRun);
@@ -94,10 +86,7 @@ int RunOnRecord(const LaunchLine& line, const WorldCommand& world, SignalRelay& 
       ValuesFor(world, *record, line.record, std::nullopt);
   if (!values.ok()) return Complain(values.status());
   if (line.format.has_value() || !line.publish.empty()) {
-    const LaunchOutput output = OutputOf(*record, line.record, *values);
-    const absl::Status written =
-        line.publish.empty() ? WriteOutput(*line.format, output) : Publish(line.publish, output);
-    return written.ok() ? kExitOk : Complain(written, kExitInternal);
+    return WriteOutput(line, OutputOf(*record, line.record, *values));
   }
   return RunCommand(CommandWith(world.command, *values), line.grace, signals);
 }

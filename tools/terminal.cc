@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/files.h"
-#include "autobatch/probe/node_summary.h"
+#include "autobatch/report/words.h"
 #include "autobatch/types/enum_names.h"
 
 namespace autobatch {
@@ -22,7 +22,7 @@ std::vector<std::string> Addresses(const std::vector<Device>& devices) {
 int Columns() { return Terminal::Width(STDERR_FILENO, 100); }
 
 std::string Outcome(const DeviceResult& result) {
-  const std::optional<int64_t> answer = AnswerOf(result);
+  const std::optional<int64_t> answer = AnswerBatch(result);
   if (answer.has_value()) return absl::StrCat("batch ", *answer, " ", EnumName(result.status));
   return result.failure.has_value() ? EnumName(result.failure->kind) : "no batch";
 }

@@ -26,6 +26,15 @@ int Complain(const absl::Status& status) { return Complain(status, LaunchExitCod
 
 void Shout(absl::string_view text) { WriteAll(STDERR_FILENO, text, "stderr").IgnoreError(); }
 
+int WriteOutput(const LaunchLine& line, const LaunchOutput& output) {
+  const auto print = [&]() -> absl::Status {
+    AB_ASSIGN_OR_RETURN(const std::string text, Formatted(*line.format, output));
+    return WriteAll(STDOUT_FILENO, text, "stdout");
+  };
+  const absl::Status written = line.publish.empty() ? print() : Publish(line.publish, output);
+  return written.ok() ? kExitOk : Complain(written, kExitInternal);
+}
+
 ChildCommand CommandWith(const std::vector<std::string>& command, const TrainingValues& values) {
   ChildCommand child{.command = FillTraining(command, values),
                      .working_directory = ResolveUserPath(".")};

@@ -8,6 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "orchestrator/launch/launch_line.h"
+#include "orchestrator/launch/share_output.h"
 #include "orchestrator/launch/signal_relay.h"
 #include "orchestrator/launch/supervised_child.h"
 #include "orchestrator/launch/training_values.h"
@@ -20,6 +22,9 @@ int Complain(const absl::Status& status);
 
 // As it is, on stderr.
 void Shout(absl::string_view text);
+
+// Instead of a command: the values as `line` asks for them, to stdout or a folder; the exit code.
+int WriteOutput(const LaunchLine& line, const LaunchOutput& output);
 
 // The training command with its placeholders filled and its variables set.
 ChildCommand CommandWith(const std::vector<std::string>& command, const TrainingValues& values);

@@ -1,13 +1,13 @@
 #include "autobatch/device/device_sources.h"
 
 #include <cuda.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "autobatch/base/host_name.h"
 #include "autobatch/device/driver_library.h"
 #include "autobatch/device/nvml_library.h"
 
@@ -17,12 +17,6 @@ namespace {
 std::optional<std::string> Environment(absl::string_view name) {
   const char* value = std::getenv(std::string(name).c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
-std::string HostName() {
-  char name[256] = {};
-  if (gethostname(name, sizeof(name) - 1) != 0) return "localhost";
-  return name;
 }
 
 DeviceSources SourcesIn(const std::string& folder) {

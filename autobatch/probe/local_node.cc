@@ -1,7 +1,5 @@
 #include "autobatch/probe/local_node.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -15,6 +13,7 @@
 #include "absl/time/time.h"
 #include "autobatch/base/clock.h"
 #include "autobatch/base/files.h"
+#include "autobatch/base/host_name.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/base/version.h"
 #include "autobatch/probe/programs.h"
@@ -25,12 +24,6 @@ namespace {
 
 // A cold disk takes a minute to bring CUDA's libraries.
 constexpr absl::Duration kDescribeTimeout = absl::Minutes(3);
-
-std::string HostName() {
-  char name[256] = "";
-  gethostname(name, sizeof(name) - 1);
-  return name;
-}
 
 absl::string_view FirstLine(absl::string_view text) { return text.substr(0, text.find('\n')); }
 

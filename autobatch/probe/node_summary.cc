@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "autobatch/report/words.h"
 
 namespace autobatch {
 namespace {
@@ -14,7 +15,7 @@ std::optional<int64_t> Minimum(const NodeReport& report, const DeviceResult* wit
   std::optional<int64_t> minimum;
   for (const DeviceResult& result : report.devices) {
     if (&result == without) continue;
-    const std::optional<int64_t> answer = AnswerOf(result);
+    const std::optional<int64_t> answer = AnswerBatch(result);
     if (!answer.has_value()) return std::nullopt;
     minimum = std::min(minimum.value_or(*answer), *answer);
   }
@@ -24,7 +25,7 @@ std::optional<int64_t> Minimum(const NodeReport& report, const DeviceResult* wit
 // No answer is less than any answer; of devices with a common answer, one of them set it.
 const DeviceResult* Least(const NodeReport& report) {
   const auto order = [](const DeviceResult& result) {
-    return std::pair(AnswerOf(result).value_or(0), result.bound == BatchBound::kOtherDevice);
+    return std::pair(AnswerBatch(result).value_or(0), result.bound == BatchBound::kOtherDevice);
   };
   const auto least = std::min_element(
       report.devices.begin(), report.devices.end(),
@@ -33,7 +34,7 @@ const DeviceResult* Least(const NodeReport& report) {
 }
 
 int ExitCodeOf(const DeviceResult& result) {
-  if (AnswerOf(result).has_value()) return kExitOk;
+  if (AnswerBatch(result).has_value()) return kExitOk;
   if (!result.failure.has_value()) return kExitInternal;
   switch (result.failure->kind) {
     case FailureKind::kOutOfMemory:
@@ -107,10 +108,6 @@ int64_t LastBatch(int64_t dataset_size, int64_t world_size, int64_t batch) {
 }
 
 }  // namespace
-
-std::optional<int64_t> AnswerOf(const DeviceResult& result) {
-  return result.confirmed_batch.has_value() ? result.confirmed_batch : result.estimated_batch;
-}
 
 void Summarize(const ProbeSpec& spec, NodeReport& report) {
   report.scope = spec.scope;

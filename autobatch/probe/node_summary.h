@@ -2,7 +2,6 @@
 #define AUTOBATCH_PROBE_NODE_SUMMARY_H_
 
 #include <cstdint>
-#include <optional>
 
 #include "autobatch/probe/probe_spec.h"
 #include "autobatch/types/report.h"
@@ -18,9 +17,6 @@ inline constexpr int kExitNothingFits = 4;
 inline constexpr int kExitCannotRun = 5;
 inline constexpr int kExitTimeLimit = 6;
 inline constexpr int kExitSignal = 128;  // + the signal's number.
-
-// The batch that a device answers with: confirmed, else (a seed estimator) estimated.
-std::optional<int64_t> AnswerOf(const DeviceResult& result);
 
 // Fills in what follows from the devices' results: the minimum, the device that set it, the minimum
 // without it, warnings about the data set's last batch, and the exit code. One device without a

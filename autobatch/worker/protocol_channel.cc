@@ -4,37 +4,20 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "autobatch/base/inherited_descriptor.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/types/json.h"
 
 namespace autobatch {
-namespace {
-
-absl::StatusOr<int> Descriptor(const char* variable) {
-  const char* text = std::getenv(variable);
-  int fd = -1;
-  if (text == nullptr || !absl::SimpleAtoi(text, &fd) || fd < 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(variable,
-                     " names no descriptor: this program is started by autobatch itself. "
-                     "Try --help."));
-  }
-  return fd;
-}
-
-}  // namespace
-
 absl::StatusOr<ProtocolChannel> ProtocolChannel::FromEnvironment() {
-  AB_ASSIGN_OR_RETURN(const int request_fd, Descriptor(kRequestFdVariable));
-  AB_ASSIGN_OR_RETURN(const int report_fd, Descriptor(kReportFdVariable));
+  AB_ASSIGN_OR_RETURN(const int request_fd, InheritedDescriptor(kRequestFdVariable));
+  AB_ASSIGN_OR_RETURN(const int report_fd, InheritedDescriptor(kReportFdVariable));
   return ProtocolChannel(request_fd, report_fd);
 }
 

@@ -5,35 +5,20 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/files.h"
+#include "autobatch/base/inherited_descriptor.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/types/json.h"
 #include "autobatch/types/protocol.h"
 
 namespace autobatch {
-namespace {
-
-absl::StatusOr<int> Descriptor(const char* variable) {
-  const char* const text = std::getenv(variable);
-  int fd = -1;
-  if (text == nullptr || !absl::SimpleAtoi(text, &fd) || fd < 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        variable, " names no descriptor: this program is started by autobatch itself"));
-  }
-  return fd;
-}
-
-}  // namespace
-
 absl::StatusOr<ReduceChannel> ReduceChannel::FromEnvironment() {
-  AB_ASSIGN_OR_RETURN(const int request_fd, Descriptor(kRequestFdVariable));
-  AB_ASSIGN_OR_RETURN(const int report_fd, Descriptor(kReportFdVariable));
+  AB_ASSIGN_OR_RETURN(const int request_fd, InheritedDescriptor(kRequestFdVariable));
+  AB_ASSIGN_OR_RETURN(const int report_fd, InheritedDescriptor(kReportFdVariable));
   return ReduceChannel(request_fd, report_fd);
 }
 

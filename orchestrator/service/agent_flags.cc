@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "autobatch/base/host_name.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/probe/command_line.h"
 #include "autobatch/probe/command_line_options.h"
@@ -105,12 +106,6 @@ std::string AgentHelpText() {
           "  4  nothing fits, or a device failed    128 + n  ended by signal n\n"
           "  5  the workload cannot run\n";
   return text.str();
-}
-
-std::string HostName() {
-  char name[256] = "";
-  gethostname(name, sizeof(name) - 1);
-  return name;
 }
 
 // The agent's own arguments, and those that are a probe's.

@@ -9,7 +9,7 @@
 #include "autobatch/base/clock.h"
 #include "autobatch/base/units.h"
 #include "autobatch/memory/budget.h"
-#include "autobatch/probe/node_summary.h"
+#include "autobatch/report/words.h"
 
 namespace autobatch {
 namespace {
@@ -113,7 +113,7 @@ ProbeAnswer CachedProber::Probe(std::optional<int64_t> communicator_bytes) {
   std::vector<DeviceResult> ordered;
   for (const Device& device : options_.devices) {
     DeviceResult& result = results[device.uuid];
-    if (AnswerOf(result).has_value()) {
+    if (AnswerBatch(result).has_value()) {
       known_[device.uuid] = {result, CommunicatorBytes(spec, result)};
     } else {
       known_.erase(device.uuid);
@@ -239,11 +239,11 @@ ProbeAnswer CachedProber::Summarize(const ProbeSpec& spec,
   for (const DeviceResult& result : results) {
     answer.devices.push_back(OutcomeOf(result));
     remembered += result.from_cache ? 1 : 0;
-    if (!AnswerOf(result).has_value()) {
+    if (!AnswerBatch(result).has_value()) {
       ++without;
       continue;
     }
-    if (least == nullptr || AnswerOf(result) < AnswerOf(*least)) least = &result;
+    if (least == nullptr || AnswerBatch(result) < AnswerBatch(*least)) least = &result;
     const int64_t held = CommunicatorBytes(spec, result);
     answer.communicator_bytes = std::min(answer.communicator_bytes.value_or(held), held);
   }
@@ -251,7 +251,7 @@ ProbeAnswer CachedProber::Summarize(const ProbeSpec& spec,
       results.size(), results.size() == 1 ? " device" : " devices",
       least == nullptr
           ? ""
-          : absl::StrCat(", batch ", *AnswerOf(*least), " set by ", least->device.address),
+          : absl::StrCat(", batch ", *AnswerBatch(*least), " set by ", least->device.address),
       without == 0 ? "" : absl::StrCat(", ", without, " without a batch"),
       remembered == 0 ? "" : absl::StrCat(", ", remembered, " from an earlier answer"));
   return answer;
