@@ -62,8 +62,10 @@ void AgentHost::Do(const agent::Connect& action) {
   if (end_ != nullptr) parts_.ledger.Violate(name() + " connects while it is connected");
   const int64_t mine = ++connects_;
   const std::shared_ptr<Process> process = process_;
-  process->PostAfter(action.delay, [this, process, mine] {
+  const Resolved resolved = setup_.resolve ? setup_.resolve() : Resolved();
+  process->PostAfter(action.delay + resolved.takes, [this, process, mine, resolved] {
     if (mine != connects_) return;
+    if (!resolved.status.ok()) return Handle(agent::ConnectFailed{resolved.status});
     parts_.network.Connect(setup_.host, setup_.secret,
                            [this, process, mine](absl::StatusOr<std::shared_ptr<Endpoint>> end) {
                              if (process->dead()) {
@@ -93,6 +95,7 @@ void AgentHost::UseConnection(const std::shared_ptr<Endpoint>& end) {
   end->on_bytes = [this, process, mine](absl::string_view bytes) {
     process->Post([this, mine, copy = std::string(bytes)] {
       if (end_ == nullptr || end_ != mine.lock()) return;
+      end_->Took(copy.size());
       std::vector<absl::StatusOr<Message>> messages;
       stream_.Feed(
           copy, [&](absl::StatusOr<Message> message) { messages.push_back(std::move(message)); });

@@ -36,6 +36,11 @@ class AgentHost {
     ReduceBoard& reductions;
     std::function<void(const std::string& who, const std::string& text)> log;
   };
+  // What the name of the coordinator's host leads to: an address, after a while, or an error.
+  struct Resolved {
+    absl::Duration takes;
+    absl::Status status;
+  };
   struct Setup {
     // Its number in the network, from 1.
     int host = 0;
@@ -53,6 +58,8 @@ class AgentHost {
     std::function<int64_t(int64_t)> corrupt;
     // Its NCCL never answers.
     bool reduce_hangs = false;
+    // Asked before each connection; empty: the address is given.
+    std::function<Resolved()> resolve;
     Sabotage sabotage = Sabotage::kNone;
   };
 

@@ -47,7 +47,8 @@ ClusterModel::ClusterModel(ClusterOptions options)
       digest_(Digest()) {
   network_.secret = kSecret;
   network_.checks_secret = options_.sabotage != Sabotage::kAuthentication;
-  RecordOptions record{.digest = digest_, .created = [] { return "2026-01-01T00:00:00+00:00"; }};
+  RecordOptions record{.digest = digest_, .created = options_.wall_clock};
+  if (!record.created) record.created = [] { return "2026-01-01T00:00:00+00:00"; };
   coordinator_ = std::make_unique<CoordinatorHost>(
       CoordinatorHost::Parts{
           time_, network_, random_, ledger_,

@@ -30,6 +30,8 @@ struct ClusterOptions {
   // Absent: every batch is its own function of the device and of the round, so that a report of
   // another round shows.
   std::function<int64_t(absl::string_view uuid, int64_t round)> batch;
+  // What the coordinator's wall clock shows; empty: always the same.
+  std::function<std::string()> wall_clock;
   Sabotage sabotage = Sabotage::kNone;
 };
 

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "orchestrator/net/stream_limits.h"
 
 namespace autobatch::sim {
 
@@ -46,6 +47,7 @@ void CoordinatorHost::Accept(const std::shared_ptr<Endpoint>& end) {
     process->Post([this, id, copy = std::string(bytes)] {
       const auto peer = peers_.find(id);
       if (peer == peers_.end()) return;
+      peer->second.end->Took(copy.size());
       // What is handled may close the connection that it came from.
       std::vector<absl::StatusOr<Message>> messages;
       peer->second.stream.Feed(
@@ -87,7 +89,26 @@ void CoordinatorHost::Handle(const CoordinatorEvent& event) {
 void CoordinatorHost::Do(const coordinator::Send& action) {
   if (on_send) on_send(action);
   const auto peer = peers_.find(action.connection);
-  if (running() && peer != peers_.end()) peer->second.end->Send(*action.frame);
+  if (!running() || peer == peers_.end()) return;
+  peer->second.end->Send(*action.frame);
+  WatchReader(action.connection);
+}
+
+void CoordinatorHost::WatchReader(ConnectionId id) {
+  const auto peer = peers_.find(id);
+  if (peer == peers_.end() || peer->second.watched) return;
+  const Endpoint& end = *peer->second.end;
+  if (end.unread() <= parts_.network.window) return;
+  peer->second.watched = true;
+  process_->PostAfter(StreamLimits().send_timeout, [this, id, read = end.read()] {
+    const auto watched = peers_.find(id);
+    if (watched == peers_.end()) return;
+    watched->second.watched = false;
+    if (watched->second.end->read() != read) return WatchReader(id);
+    watched->second.end->Cut();
+    peers_.erase(watched);
+    Handle(coordinator::Disconnected{.connection = id, .why = "sending: not done in time"});
+  });
 }
 
 void CoordinatorHost::Do(const coordinator::Close& action) {

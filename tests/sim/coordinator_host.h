@@ -56,8 +56,11 @@ class CoordinatorHost {
   struct Peer {
     std::shared_ptr<Endpoint> end;
     Stream stream;
+    bool watched = false;
   };
 
+  // A peer that takes nothing for too long is dropped, as the real connection does.
+  void WatchReader(ConnectionId id);
   void Accept(const std::shared_ptr<Endpoint>& end);
   void Handle(const CoordinatorEvent& event);
   void Do(const coordinator::Send& action);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 
 namespace autobatch::sim {
 namespace {
@@ -24,6 +25,7 @@ absl::Duration PickDuration(Random& random, absl::Duration low, absl::Duration h
 bool Chance(Random& random, int percent) { return Pick(random, 1, 100) <= percent; }
 
 void Endpoint::Send(absl::string_view bytes) {
+  if (sending_) unread_ += bytes.size();
   // In up to three pieces, cut anywhere.
   while (!bytes.empty()) {
     const size_t size =
@@ -35,6 +37,13 @@ void Endpoint::Send(absl::string_view bytes) {
 }
 
 void Endpoint::Close() { Put({.closes = true}); }
+
+void Endpoint::Took(size_t bytes) {
+  const std::shared_ptr<Endpoint> peer = peer_.lock();
+  if (peer == nullptr) return;
+  peer->unread_ -= bytes;
+  peer->read_ += bytes;
+}
 
 void Endpoint::Cut() {
   for (const std::weak_ptr<Item>& way : under_way_) {
@@ -89,7 +98,7 @@ void Network::Connect(int host, const std::string& its_secret, const Connected& 
                 [done] { done(absl::DeadlineExceededError("no answer within 10 s")); });
     return;
   }
-  time_.After(PickDuration(random_, low_ * 3, high_ * 3), [this, host, its_secret, done] {
+  const auto inside = [this, host, its_secret, done] {
     if (!accept) return done(absl::UnavailableError("connection refused"));
     if (checks_secret && its_secret != secret) {
       return done(absl::PermissionDeniedError("the handshake failed"));
@@ -105,7 +114,10 @@ void Network::Connect(int host, const std::string& its_secret, const Connected& 
     endpoints_.push_back(far);
     accept(far);
     done(near);
-  });
+  };
+  const auto outside = [done] { done(absl::UnavailableError("turned away: too many at once")); };
+  doorway_.Enter(absl::StrCat("10.0.0.", host), PickDuration(random_, low_ * 3, high_ * 3), inside,
+                 outside);
 }
 
 void Network::Block(int from, int to) { blocked_[{from, to}] = true; }

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "autobatch/base/clock.h"
+#include "tests/sim/doorway.h"
 #include "tests/sim/virtual_time.h"
 
 namespace autobatch::sim {
@@ -41,6 +42,12 @@ class Endpoint {
   // As when the program is killed: what is on its way may be cut anywhere.
   void Cut();
 
+  // The program at this end has read so much of what arrived.
+  void Took(size_t bytes);
+  // What was sent from this end and not read at the other, and how much has been read there.
+  size_t unread() const { return unread_; }
+  uint64_t read() const { return read_; }
+
  private:
   friend class Network;
   struct Item {
@@ -57,6 +64,8 @@ class Endpoint {
   int host_ = 0;
   std::weak_ptr<Endpoint> peer_;
   bool sending_ = true;
+  size_t unread_ = 0;
+  uint64_t read_ = 0;
   SteadyTime last_arrival_;
   std::vector<std::weak_ptr<Item>> under_way_;
   // At the receiving end: arrived while the way was blocked, as TCP would send it again later.
@@ -68,7 +77,14 @@ class Network {
  public:
   static constexpr int kCoordinator = 0;
 
-  Network(VirtualTime& time, Random& random) : time_(time), random_(random) {}
+  Network(VirtualTime& time, Random& random)
+      : time_(time), random_(random), doorway_(time, /*places=*/256) {}
+
+  // Before the coordinator: who has not proved himself yet.
+  Doorway& doorway() { return doorway_; }
+
+  // Bytes that the kernels take for a peer that does not read.
+  size_t window = size_t{256} << 10;
 
   // What the coordinator does with a new peer; empty: nobody listens.
   std::function<void(const std::shared_ptr<Endpoint>&)> accept;
@@ -98,6 +114,7 @@ class Network {
   absl::Duration high_ = absl::Milliseconds(5);
   std::map<std::pair<int, int>, bool> blocked_;
   std::vector<std::weak_ptr<Endpoint>> endpoints_;
+  Doorway doorway_;
 };
 
 }  // namespace autobatch::sim
