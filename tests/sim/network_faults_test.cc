@@ -93,9 +93,12 @@ TEST_F(NetworkFaultTest, LengthsOfEveryKind_EndOneConnectionOnly) {
   int number = 0;
   for (const uint32_t length :
        {0u, 1u, kMemberPayloadLimit + 1, 1u << 31, std::numeric_limits<uint32_t>::max()}) {
-    const auto peer = Join(absl::StrCat("odd-", ++number));
+    const std::string name = absl::StrCat("odd-", ++number);
+    const auto peer = Join(name);
     peer->end->Send(Header(length) + std::string(length < 2 ? length : 0, '{'));
-    EXPECT_TRUE(Closed(peer)) << length;
+    cluster().Run(absl::Seconds(1));
+    EXPECT_NE(peer->why_closed, "") << length;
+    EXPECT_TRUE(cluster().Said(absl::StrCat("refused a message of ", name, ": "))) << length;
   }
   // The largest that may be: nothing is kept for it before it comes, and it is no message.
   const auto peer = Join("largest");
