@@ -22,9 +22,10 @@
 
 namespace autobatch {
 
-// What is behind CoordinatorCore, whose comment has the table of phases. Three files:
-// coordination.cc is who speaks and who lives; coordination_round.cc is a round up to the combined
-// reports, and how it ends; coordination_commit.cc is what lies between.
+// What is behind CoordinatorCore, whose comment has the table of phases. Four files:
+// coordination.cc is who speaks and who lives; coordination_hello.cc who comes, and what he is told
+// then; coordination_round.cc a round up to the combined reports, and how it ends;
+// coordination_commit.cc what lies between.
 class Coordination {
  public:
   Coordination(CoordinatorConfig config, std::optional<CoordinatorState> restored,
@@ -56,7 +57,6 @@ class Coordination {
   void On(const coordinator::Persisted& event);
   void On(const coordinator::Drain& event);
 
-  void OnHello(ConnectionId connection, const AgentHello& hello);
   void OnMessage(Member& member, const Heartbeat& heartbeat);
   void OnMessage(Member& member, const Report& report);
   void OnMessage(Member& member, const ReduceId& id);
@@ -71,20 +71,13 @@ class Coordination {
   // Whether a message is of the present round; if not, it is refused, and its sender goes on.
   bool IsCurrent(const Member& member, absl::string_view name, int64_t round);
 
-  // Why a hello is not looked at any further, or nothing.
-  std::optional<Refuse> Repel(const AgentHello& hello);
   // A member said what no program of ours says, and lost its connection for it.
   void OnBreach(Member& member);
 
-  // Sends what a member that came back, or came late, has to know in this phase.
-  void CatchUp(Member& member, const AgentHello& hello);
-  // The digest in the hello whose record stands, with its sender as a member; empty: none.
-  std::string StandingDigest(const AgentHello& hello) const;
   void Beat();
   // A member is gone. If it is lost, its incarnation never comes back.
   enum class Parting { kLost, kLeft, kDone };
   void Remove(Member& member, Parting parting, absl::string_view why);
-  void Reject(ConnectionId connection, Refuse refuse);
   // Run and round are filled in. Null where it cannot be sent, which is said.
   std::shared_ptr<const std::string> FrameOf(Message message);
   void SendTo(const Member& member, Message message);
@@ -94,6 +87,17 @@ class Coordination {
   void Broadcast(Message message, Audience audience);
   void Say(std::string text);
   void ReportProgress();
+
+  // ---- coordination_hello.cc
+
+  void OnHello(ConnectionId connection, const AgentHello& hello);
+  // Why a hello is not looked at any further, or nothing.
+  std::optional<Refuse> Repel(const AgentHello& hello);
+  // Sends what a member that came back, or came late, has to know in this phase.
+  void CatchUp(Member& member, const AgentHello& hello);
+  // The digest in the hello whose record stands, with its sender as a member; empty: none.
+  std::string StandingDigest(const AgentHello& hello) const;
+  void Reject(ConnectionId connection, Refuse refuse);
 
   // ---- coordination_round.cc
 
