@@ -83,7 +83,7 @@ class PartitionTest(NetworkTest):
 
     def test_partition_during_the_last_call_leaves_the_others_their_round(self):
         self.make(4)
-        coordinator = self.coordinator("--max-nodes", "4", "--last-call", "8s", nodes="2")
+        coordinator = self.coordinator("--max-nodes", "4", "--last-call", "15s", nodes="2")
         agents = self.agents()
         for agent in agents:
             agent.wait_for("joined the run")

@@ -38,7 +38,10 @@ class NetworkFaultTest : public FaultTest {
       ASSERT_TRUE(end.ok()) << end.status();
       peer->end = *end;
       peer->end->on_bytes = [](absl::string_view) {};
-      peer->end->on_closed = [=](const std::string& why) { peer->why_closed = why; };
+      // It keeps its end, which must not keep it in turn.
+      peer->end->on_closed = [weak = std::weak_ptr(peer)](const std::string& why) {
+        if (const auto closed = weak.lock()) closed->why_closed = why;
+      };
       peer->end->Send(*EncodeFrame(*EncodeMessage(hello)));
     });
     EXPECT_TRUE(cluster().RunUntil([&] { return peer->end != nullptr; }, kPlenty));
