@@ -13,6 +13,8 @@ double Elements(const std::vector<int64_t>& dimensions) {
 
 bool IsGrouped(const Convolution& c) { return c.x[1] != c.w[1]; }
 
+bool IsDepthwise(const Convolution& c) { return IsGrouped(c) && c.w[1] == 1; }
+
 bool IsPointwise(const Convolution& c) {
   return std::all_of(c.w.begin() + 2, c.w.end(), [](int64_t size) { return size == 1; });
 }
@@ -33,10 +35,10 @@ double ByPass(ConvPass pass, double forward, double data, double filter) {
 
 uint64_t ConvWorkspaceModel::Workspace(const Convolution& c) const {
   if (c.x.size() < 3 || c.w.size() < 3 || c.channels_last) return 0;
-  if (IsGrouped(c) || IsPointwise(c)) return 0;
+  if (IsDepthwise(c) || IsPointwise(c)) return 0;
   double copies = 0;
   double element = 0;
-  if (c.type == ConvType::kFloat32) {
+  if (c.type == ConvType::kFloat32 && !IsGrouped(c)) {
     element = 4;
     copies = ByPass(c.pass, float32_forward, float32_backward_data, float32_backward_filter);
   } else if (c.type == ConvType::kHalf && c.compute_capability >= half_least_capability) {

@@ -32,6 +32,16 @@ TEST(ConvWorkspaceTest, Half_OnTensorCores_ConvertsTheLayoutInEveryPass) {
   EXPECT_EQ(model.Workspace(old), 0);
 }
 
+TEST(ConvWorkspaceTest, Groups_OnTensorCores_AreConvertedToo) {
+  const ConvWorkspaceModel model;
+  Convolution grouped = Conv(ConvPass::kForward, ConvType::kHalf);
+  grouped.w = {128, 16, 3, 3};
+  EXPECT_EQ(model.Workspace(grouped), 2 * (kElements - 128 * 48 * 9));
+  grouped.type = ConvType::kFloat32;
+  grouped.pass = ConvPass::kBackwardData;
+  EXPECT_EQ(model.Workspace(grouped), 0);
+}
+
 TEST(ConvWorkspaceTest, Convolutions_WithoutACause_TakeNone) {
   const ConvWorkspaceModel model;
   Convolution channels_last = Conv(ConvPass::kBackwardData, ConvType::kHalf);
@@ -42,6 +52,8 @@ TEST(ConvWorkspaceTest, Convolutions_WithoutACause_TakeNone) {
   EXPECT_EQ(model.Workspace(pointwise), 0);
   Convolution depthwise = Conv(ConvPass::kBackwardData, ConvType::kFloat32);
   depthwise.w = {64, 1, 3, 3};
+  EXPECT_EQ(model.Workspace(depthwise), 0);
+  depthwise.type = ConvType::kHalf;
   EXPECT_EQ(model.Workspace(depthwise), 0);
   EXPECT_EQ(model.Workspace(Conv(ConvPass::kBackwardData, ConvType::kFloat64)), 0);
   EXPECT_EQ(model.Workspace(Convolution{}), 0);

@@ -19,14 +19,14 @@ struct MemoryModel {
   // first.
   double context_base = 8.0 * (1 << 20);
   double context_per_multiprocessor = 2.91 * (1 << 20);
-  // Drivers before CUDA 11.7 load every kernel of the program: code, constants and variables of
-  // what they pick for sm_86 out of the wheels of the time, each module in steps of 64 KiB, which
-  // are 428.7 MiB of torch 1.13.1, 336.4 of cuBLAS 11.10.3 and 322.8 of cuDNN 8.5.0. So counted,
-  // torch 1.3.1 on sm_70 is 680 MiB; a Titan V was read at 686 more with it than without
-  // (pytorch/pytorch#28394).
-  double eager_kernels = 1088.0 * (1 << 20);
-  // Their bare context was larger too: that reading's is 320 MiB on 80 multiprocessors, 79 above
-  // the line.
+  // Drivers before CUDA 11.7 load every kernel of the program. An RTX 3090 was read at 1687 MiB
+  // with torch 1.8.2 for CUDA 11.1 and a tensor (pytorch/pytorch#55277): less the tensor's 2 and
+  // the context, below and above, this is left. Later versions took more, not less: 172 MiB between
+  // 1.8.1 and 1.11 (#74536). A count of the code in torch 1.13.1, cuBLAS 11.10.3 and cuDNN 8.5.0
+  // alone, each module in steps of 64 KiB, is 1088.
+  double eager_kernels = 1359.0 * (1 << 20);
+  // Their bare context was larger too: 320 MiB on the 80 multiprocessors of a Titan V
+  // (pytorch/pytorch#28394), 79 above the line.
   double eager_context = 79.0 * (1 << 20);
   double lazy_since_version = 11070;
   // Later ones load a kernel when it is first used. No public figure: an average cubin's size.

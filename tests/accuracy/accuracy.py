@@ -18,6 +18,9 @@ from tests.accuracy import ladder, packages, points, simulated, workloads
 
 MIB = 1 << 20
 RECORDED = "tests/accuracy/recorded.json"
+# timm as it was when the ladder was measured.
+LADDER = "ladder=tests/accuracy/ladder_requirements.lock"
+
 
 def _percent(value):
     return "-" if value is None else f"{value:+.1f} %"
@@ -120,7 +123,7 @@ def main(arguments):
         print(f"accuracy: there is no file {path}", file=sys.stderr)
         return 2
     try:
-        frameworks = packages.installed(packages.PYTHON)
+        frameworks = packages.installed(*([LADDER] if options.ladder else []), packages.PYTHON)
     except ChildProcessError as error:
         print(f"accuracy: {error}", file=sys.stderr)
         return 2

@@ -58,7 +58,8 @@ def _timm(name, classes, image):
     import timm
     if not timm.is_model(name):
         raise LookupError(f"timm has no model {name} any more")
-    settings = timm.get_pretrained_cfg(name)
+    # The timm of the ladder's time has no such function; its models are of the size that is asked for.
+    settings = timm.get_pretrained_cfg(name) if hasattr(timm, "get_pretrained_cfg") else None
     own_size = settings.input_size[-1] if settings else image
     if own_size != image:
         # A transformer is built for one size; other models take any.
