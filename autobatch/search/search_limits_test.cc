@@ -6,9 +6,9 @@
 #include <cmath>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "autobatch/base/units.h"
 #include "autobatch/search/fake_curve.h"
+#include "autobatch/search/finished_search.h"
 #include "autobatch/search/search.h"
 #include "autobatch/search/usual_curve.h"
 
@@ -18,19 +18,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
-
-Search Finish(const SearchOptions& options, FakeCurve& curve) {
-  Search search = *Search::Create(options);
-  while (const std::optional<TrialSpec> trial = search.NextTrial()) {
-    search.Observe(curve.Run(*trial));
-  }
-  return search;
-}
-
-Search Finish(const SearchOptions& options, FakeCurve::Options curve) {
-  FakeCurve fake(std::move(curve));
-  return Finish(options, fake);
-}
 
 Failure Of(FailureKind kind) { return {.kind = kind, .message = "made up", .step = 2}; }
 
@@ -50,12 +37,6 @@ Search FinishWithin(absl::Duration time, const SearchOptions& options, FakeCurve
   }
   EXPECT_GE(time, absl::ZeroDuration()) << "a trial outlasted its time";
   return search;
-}
-
-std::string Warnings(const Search& search) {
-  std::string all;
-  for (const std::string& warning : search.outcome().warnings) absl::StrAppend(&all, warning, "\n");
-  return all;
 }
 
 TEST(SearchCreateTest, BadOptions_AreRefusedInWords) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/units.h"
 #include "autobatch/search/fake_curve.h"
+#include "autobatch/search/finished_search.h"
 #include "autobatch/search/usual_curve.h"
 #include "autobatch/types/enum_names.h"
 
@@ -20,45 +21,6 @@ using testing::HasSubstr;
 
 Failure Of(FailureKind kind) {
   return {.kind = kind, .message = absl::StrCat("made up: ", EnumName(kind)), .step = 2};
-}
-
-// Runs to the end; fails the test when the search does not stop or answers with what it has not
-// run.
-Search Finish(SearchOptions options, FakeCurve& curve) {
-  Search search = *Search::Create(std::move(options));
-  int trials = 0;
-  while (const std::optional<TrialSpec> trial = search.NextTrial()) {
-    search.Observe(curve.Run(*trial));
-    if (++trials > 100) {
-      ADD_FAILURE() << "the search does not end";
-      break;
-    }
-  }
-  const SearchOutcome& outcome = search.outcome();
-  EXPECT_EQ(outcome.confirmed_batch.has_value(), outcome.confirming_observation.has_value());
-  if (outcome.confirmed_batch.has_value()) {
-    const Observation& confirming = search.observations().at(*outcome.confirming_observation);
-    EXPECT_TRUE(confirming.ok());
-    EXPECT_EQ(confirming.trial.batch, *outcome.confirmed_batch);
-    EXPECT_TRUE(confirming.trial.fresh_process);
-    EXPECT_GE(confirming.trial.steps, 8);
-    EXPECT_LE(confirming.PeakReserved(), outcome.budget_bytes.value_or(INT64_MAX));
-  } else {
-    EXPECT_EQ(outcome.status, ResultStatus::kFailed);
-    EXPECT_TRUE(outcome.failure.has_value());
-  }
-  return search;
-}
-
-Search Finish(SearchOptions options, FakeCurve::Options curve) {
-  FakeCurve fake(std::move(curve));
-  return Finish(std::move(options), fake);
-}
-
-std::string Warnings(const Search& search) {
-  std::string all;
-  for (const std::string& warning : search.outcome().warnings) absl::StrAppend(&all, warning, "\n");
-  return all;
 }
 
 // Of what the line asks for, 85 % is allocations and the rest the allocator's cache, which it gives

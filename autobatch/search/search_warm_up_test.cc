@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "autobatch/search/fake_curve.h"
+#include "autobatch/search/finished_search.h"
 #include "autobatch/search/search.h"
 #include "autobatch/search/usual_curve.h"
 #include "autobatch/types/settling.h"
@@ -20,23 +21,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-Search Finish(const SearchOptions& options, FakeCurve& curve) {
-  Search search = *Search::Create(options);
-  while (const std::optional<TrialSpec> trial = search.NextTrial()) {
-    search.Observe(curve.Run(*trial));
-  }
-  return search;
-}
-
-Search Finish(const SearchOptions& options, FakeCurve::Options curve) {
-  FakeCurve fake(std::move(curve));
-  return Finish(options, fake);
-}
-
-std::string Warnings(const Search& search) {
-  return absl::StrJoin(search.outcome().warnings, "\n");
-}
 
 TEST(SearchWarmUpTest, RetriesThatDoNotEnd_StepDown) {
   FakeCurve::Options curve = Line();
