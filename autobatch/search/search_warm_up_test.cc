@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "autobatch/search/fake_curve.h"
 #include "autobatch/search/finished_search.h"
