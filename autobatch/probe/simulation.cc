@@ -50,7 +50,7 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Start(const std::string&
     }
   }
   auto simulation = std::unique_ptr<Simulation>(new Simulation);
-  AB_ASSIGN_OR_RETURN(const std::string preload, FindBeside("autobatch/simcuda", "libsimcuda.so"));
+  AB_ASSIGN_OR_RETURN(std::string preload, FindBeside("autobatch/simcuda", "libsimcuda.so"));
   AB_ASSIGN_OR_RETURN(const std::string driver,
                       FindBeside("autobatch/simcuda/driver", "libcuda.so.1"));
   simulation->driver_folder_ = std::filesystem::path(driver).parent_path().string();
@@ -61,6 +61,15 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Start(const std::string&
     AB_ASSIGN_OR_RETURN(simulation->shared_folder_, NewFolder());
     setenv(kShared, simulation->shared_folder_.c_str(), 1);
   }
+  if (preload.find_first_of(" :") != std::string::npos) {
+    // Such a path is two to the loader.
+    AB_ASSIGN_OR_RETURN(simulation->link_folder_, NewFolder());
+    const std::string link = absl::StrCat(simulation->link_folder_, "/libsimcuda.so");
+    std::error_code error;
+    std::filesystem::create_symlink(std::filesystem::absolute(preload), link, error);
+    if (error) return absl::InternalError(absl::StrCat(link, ": ", error.message()));
+    preload = link;
+  }
   programs.environment.emplace_back("LD_PRELOAD", Prepended("LD_PRELOAD", preload, ' '));
   programs.environment.emplace_back("LD_LIBRARY_PATH",
                                     Prepended("LD_LIBRARY_PATH", simulation->driver_folder_, ':'));
@@ -69,7 +78,9 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Start(const std::string&
 
 Simulation::~Simulation() {
   std::error_code ignored;
-  if (!shared_folder_.empty()) std::filesystem::remove_all(shared_folder_, ignored);
+  for (const std::string& folder : {shared_folder_, link_folder_}) {
+    if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
+  }
 }
 
 }  // namespace autobatch

@@ -32,6 +32,8 @@ class Simulation {
   std::string driver_folder_;
   // Where the processes tell each other what they hold; empty: the user named one.
   std::string shared_folder_;
+  // Where the library is to be found without a space in its path; empty: where it is.
+  std::string link_folder_;
 };
 
 }  // namespace autobatch

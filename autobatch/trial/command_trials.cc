@@ -163,23 +163,24 @@ absl::StatusOr<NodeObservation> CommandTrials::RunOnce(std::span<const TrialSpec
 }
 
 absl::Status CommandTrials::Preload(Trial& trial, CommandEnvironment& environment) const {
-  // A preload's path may hold neither spaces nor colons.
-  if (options_.observer.empty() || on_cpu_ ||
-      options_.observer.find_first_of(" :") != std::string::npos) {
-    return absl::OkStatus();
-  }
+  if (options_.observer.empty() || on_cpu_) return absl::OkStatus();
   std::vector<ObservedBudget> budgets;
   for (size_t i = 0; i < trial.memories.size(); ++i) {
     budgets.push_back({options_.devices[i].uuid, trial.memories[i].AllocatorLimit(contexts_[i])});
   }
   AB_ASSIGN_OR_RETURN(trial.observer, ObserverFile::Create(budgets));
+  const std::string preload = trial.observer->PreloadPath(options_.observer);
+  if (preload.empty()) {
+    trial.observer.reset();
+    return absl::OkStatus();
+  }
   environment.variables.emplace_back(kObserverFileVariable, trial.observer->path());
   std::string others = OwnEnvironment("LD_PRELOAD").value_or("");
   for (const auto& [name, value] : options_.environment) {
     if (name == "LD_PRELOAD") others = value;
   }
-  environment.variables.emplace_back(
-      "LD_PRELOAD", absl::StrCat(options_.observer, others.empty() ? "" : " ", others));
+  environment.variables.emplace_back("LD_PRELOAD",
+                                     absl::StrCat(preload, others.empty() ? "" : " ", others));
   for (size_t i = 0; i < trial.memories.size(); ++i) {
     trial.memories[i].Believe(trial.observer->device(i));
   }

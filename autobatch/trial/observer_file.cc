@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -79,6 +81,15 @@ std::optional<bool> ObserverFile::GrewAfter(size_t index, double share_of_work) 
   }
   return static_cast<double>(shared_->devices[index].peak_bytes) >
          kGrown * static_cast<double>(peak);
+}
+
+std::string ObserverFile::PreloadPath(const std::string& library) const {
+  constexpr char kEndsOfName[] = " :";
+  if (library.find_first_of(kEndsOfName) == std::string::npos) return library;
+  std::string link = folder_.path() + "/libobserver.so";
+  std::error_code error;
+  std::filesystem::create_symlink(std::filesystem::absolute(library), link, error);
+  return error || link.find_first_of(kEndsOfName) != std::string::npos ? "" : link;
 }
 
 std::string ObserverFile::path() const { return folder_.path() + kName; }

@@ -35,6 +35,9 @@ class ObserverFile {
 
   // For kObserverFileVariable.
   std::string path() const;
+  // What LD_PRELOAD gets so that `library` is loaded: itself, or a link of this object's where its
+  // path has what ends a name there (spaces, colons). "" where there can be no such link either.
+  std::string PreloadPath(const std::string& library) const;
   // In the order of Create. Written by other processes at any time.
   const ObservedMemory& device(size_t index) const { return shared_->devices[index]; }
   // The device's peak rose after this share of all kernels had been launched, by more than an

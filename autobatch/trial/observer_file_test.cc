@@ -83,6 +83,15 @@ TEST(ObserverFileTest, Uuids_AreBytesAsTheDriverGivesThem) {
   EXPECT_EQ(std::string(uuids + 16, 32), std::string(32, '\0')) << "unknown";
 }
 
+TEST(ObserverFileTest, LibraryInAPlaceWithSpaces_IsReachedByALink) {
+  const auto file = ObserverFile::Create(std::vector<ObservedBudget>(1));
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ((*file)->PreloadPath("/opt/lib/libobserver.so"), "/opt/lib/libobserver.so");
+  const std::string link = (*file)->PreloadPath("/opt/my tools/libobserver.so");
+  EXPECT_EQ(link.find_first_of(" :"), std::string::npos);
+  EXPECT_EQ(std::filesystem::read_symlink(link), "/opt/my tools/libobserver.so");
+}
+
 TEST(ObserverFileTest, MoreDevicesThanThereIsRoomFor_AreRefused) {
   EXPECT_EQ(ObserverFile::Create(std::vector<ObservedBudget>(65)).status().code(),
             absl::StatusCode::kInvalidArgument);

@@ -65,6 +65,19 @@ class DistTest(unittest.TestCase):
         [device] = json.loads(run.stdout)["devices"]
         self.assertEqual(device["confirmed_batch"], 2)
 
+    def test_preloads_work_from_a_folder_with_a_space_in_its_name(self):
+        options = ["--device", "sim:t4", "--max-batch", "2", "--no-cache", "--quiet", "--format", "json"]
+        run = self.run_program("probe", *options, LIBTORCH_DIR=str(LIBTORCH))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        program = ("import ctypes, sys; cuda, address = ctypes.CDLL(None), ctypes.c_void_p(); "
+                   "assert cuda.cudaMalloc(ctypes.byref(address), ctypes.c_size_t(1 << 30)) == 0")
+        run = self.run_program("probe", *options, "--", "/usr/bin/python3", "-c", program, "{batch}",
+                               LIBTORCH_DIR=str(LIBTORCH))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        [device] = json.loads(run.stdout)["devices"]
+        self.assertEqual(device["observations"][-1]["method"], "observer")
+        self.assertGreaterEqual(device["peak_bytes"], 1 << 30)
+
     def test_without_libtorch_it_says_what_to_do(self):
         run = self.run_program("probe", *TINY, AUTOBATCH_PYTHON="/nonexistent/python")
         self.assertNotEqual(run.returncode, 0)
