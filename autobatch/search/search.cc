@@ -187,10 +187,12 @@ void Search::TakeCandidate(const Observation& observation) {
   const Settling settling = SettlingOf(observation.steps);
   const bool calm = settling.IsCalm(options_.confirm_steps);
   // Most trials go on by themselves; where they cannot, the next one is longer.
+  TrialSpec longer = Spec(trial.purpose, trial.batch);
+  longer.steps = 2 * steps;
   if ((observation.unsettled || (!calm && settling.calm_steps > 0)) &&
-      2 * steps <= kMaxStepsFactor * options_.confirm_steps) {
-    again_ = Spec(trial.purpose, trial.batch);
-    again_->steps = 2 * steps;
+      longer.steps <= kMaxStepsFactor * options_.confirm_steps &&
+      IsTimeFor(longer, absl::Milliseconds(observation.trial_ms))) {
+    again_ = longer;
     return;
   }
   if (!calm) {

@@ -137,6 +137,8 @@ class Search {
   // Proposes it, or the most for which time is left.
   void FitIntoTime(Choice choice);
   absl::Duration Fallback(int64_t batch) const;
+  // Whether it can be expected to end in time, `spent` being gone since the last SetTimeLeft.
+  bool IsTimeFor(const TrialSpec& trial, absl::Duration spent) const;
   int64_t MostInTime(const TrialSpec& confirm) const;
   TrialSpec Spec(TrialPurpose purpose, int64_t batch) const;
   void Propose(TrialPurpose purpose, int64_t batch);

@@ -35,10 +35,7 @@ void Search::Plan() {
   next_.reset();
   if (verified_) return Finish();
   if (again_.has_value()) {
-    if (time_left_.has_value() &&
-        pace_.Estimate(*again_).value_or(absl::ZeroDuration()) > *time_left_) {
-      return Stop(TimeIsUp());
-    }
+    if (!IsTimeFor(*again_, absl::ZeroDuration())) return Stop(TimeIsUp());
     next_ = again_;
     return;
   }
@@ -205,6 +202,11 @@ void Search::FitIntoTime(Choice choice) {
     }
   }
   next_ = trial;
+}
+
+bool Search::IsTimeFor(const TrialSpec& trial, absl::Duration spent) const {
+  return !time_left_.has_value() ||
+         pace_.Estimate(trial).value_or(absl::ZeroDuration()) <= *time_left_ - spent;
 }
 
 // Until something is confirmed, a trial of more than what ran may fail, or take longer than

@@ -87,6 +87,23 @@ TEST(SearchWarmUpTest, TrialThatCannotGoOn_GetsMoreSteps) {
   EXPECT_EQ(confirming.trial.steps, 16);
 }
 
+TEST(SearchWarmUpTest, NoTimeForMoreSteps_StepsDownInstead) {
+  FakeCurve::Options options = LongWarmUp(70, 5, /*goes_on=*/false);
+  options.ms_per_sample = 100;
+  FakeCurve curve(options);
+  Search search = *Search::Create(Plain());
+  absl::Duration time = absl::Seconds(200);
+  search.SetTimeLeft(time);
+  while (const std::optional<TrialSpec> trial = search.NextTrial()) {
+    const Observation seen = curve.Run(*trial);
+    time -= absl::Milliseconds(seen.trial_ms);
+    search.Observe(seen);
+    search.SetTimeLeft(time);
+  }
+  EXPECT_GE(time, absl::ZeroDuration());
+  EXPECT_EQ(search.outcome().confirmed_batch, 69);
+}
+
 TEST(SearchWarmUpTest, StoppedBeforeTheBatchBelow_AnswersInPart) {
   FakeCurve curve(LongWarmUp(60, 5, /*goes_on=*/true));
   Search search = *Search::Create(Plain());
