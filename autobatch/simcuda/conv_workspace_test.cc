@@ -36,7 +36,7 @@ TEST(ConvWorkspaceTest, Groups_OnTensorCores_AreConvertedToo) {
   const ConvWorkspaceModel model;
   Convolution grouped = Conv(ConvPass::kForward, ConvType::kHalf);
   grouped.w = {128, 16, 3, 3};
-  constexpr uint64_t kFewerWeights = 128 * 48 * 9;
+  constexpr uint64_t kFewerWeights = uint64_t{128} * 48 * 9;
   EXPECT_EQ(model.Workspace(grouped), 2 * (kElements - kFewerWeights));
   grouped.type = ConvType::kFloat32;
   grouped.pass = ConvPass::kBackwardData;
