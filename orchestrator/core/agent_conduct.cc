@@ -94,6 +94,7 @@ void AgentConduct::On(const agent::ConnectFailed& event) {
   } else if (now_ >= Patience()) {
     OnNoCoordinator();
   } else {
+    Say(absl::StrCat("no coordinator yet, trying again: ", last_error_));
     Connect();
   }
 }

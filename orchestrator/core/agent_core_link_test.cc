@@ -36,6 +36,7 @@ TEST(AgentCoreLinkTest, NoCoordinator_EndsAfterTheJoinTimeout) {
   EXPECT_NEAR(absl::ToDoubleSeconds(TimeUntilItGivesUp(a, absl::Hours(1))), 60, 4);
   EXPECT_EQ(a.finished->exit_code, kExitPeerLost);
   EXPECT_THAT(a.finished->text, HasSubstr("within 1m: connection refused"));
+  EXPECT_THAT(a.said, HasSubstr("no coordinator yet, trying again: connection refused"));
 }
 
 TEST(AgentCoreLinkTest, Refusal_EndsAtOnce) {
