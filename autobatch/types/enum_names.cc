@@ -1,5 +1,7 @@
 #include "autobatch/types/enum_names.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 
 namespace autobatch {
@@ -14,6 +16,11 @@ std::string SnakeCase(absl::string_view enumerator) {
     name += c;
   }
   return name;
+}
+
+bool IsNamed(absl::string_view text, absl::string_view name) {
+  return std::equal(text.begin(), text.end(), name.begin(), name.end(),
+                    [](char a, char b) { return a == b || (a == '-' && b == '_'); });
 }
 
 }  // namespace autobatch

@@ -1,8 +1,10 @@
 #include "autobatch/types/json.h"
 
+#include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 namespace autobatch {
 namespace {
@@ -78,7 +80,7 @@ class ExactHandler {
   bool on_comment_part(boost::json::string_view, boost::json::error_code&) { return true; }
   bool on_comment(boost::json::string_view, boost::json::error_code&) { return true; }
 
-  void Reset() { stack_.reset(); }
+  void Reset(boost::json::storage_ptr storage) { stack_.reset(std::move(storage)); }
   boost::json::value Release() { return stack_.release(); }
 
  private:
@@ -90,50 +92,72 @@ class ExactHandler {
 
 namespace json_internal {
 
+void AppendString(absl::string_view text, std::string& out) {
+  out += '"';
+  while (!text.empty()) {
+    const auto end = std::find_if(text.begin(), text.end(), [](char c) {
+      return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
+    });
+    out.append(text.begin(), end);
+    if (end == text.end()) break;
+    // Boost knows how.
+    const std::string escaped = boost::json::serialize(boost::json::string_view(&*end, 1));
+    out.append(escaped, 1, escaped.size() - 2);
+    text.remove_prefix(end - text.begin() + 1);
+  }
+  out += '"';
+}
+
+void AppendValue(const boost::json::value& value, std::string& out) {
+  out += boost::json::serialize(value);
+}
+
 boost::json::value EncodeDouble(double value) {
   return std::isfinite(value) ? boost::json::value(value) : boost::json::value(nullptr);
 }
 
-absl::Status WrongType(const std::string& path, absl::string_view expected,
+absl::Status WrongType(const Place& place, absl::string_view expected,
                        const boost::json::value& found) {
+  const std::string path = place.ToString();
   return absl::InvalidArgumentError(absl::StrCat(path.empty() ? "the text" : path, ": expected ",
                                                  expected, ", found ",
                                                  boost::json::to_string(found.kind()).data()));
 }
 
-absl::Status Decode(const boost::json::value& json, const std::string& path, bool& out) {
-  if (!json.is_bool()) return WrongType(path, "true or false", json);
+absl::Status Decode(const boost::json::value& json, const Place& place, bool& out) {
+  if (!json.is_bool()) return WrongType(place, "true or false", json);
   out = json.get_bool();
   return absl::OkStatus();
 }
 
-absl::Status Decode(const boost::json::value& json, const std::string& path, int64_t& out) {
-  if (!json.is_int64()) return WrongType(path, "a whole number", json);
+absl::Status Decode(const boost::json::value& json, const Place& place, int64_t& out) {
+  if (!json.is_int64()) return WrongType(place, "a whole number", json);
   out = json.get_int64();
   return absl::OkStatus();
 }
 
-absl::Status Decode(const boost::json::value& json, const std::string& path, double& out) {
+absl::Status Decode(const boost::json::value& json, const Place& place, double& out) {
   if (json.is_null()) {
     out = std::nan("");
     return absl::OkStatus();
   }
-  if (!json.is_number()) return WrongType(path, "a number", json);
+  if (!json.is_number()) return WrongType(place, "a number", json);
   out = json.to_number<double>();
   return absl::OkStatus();
 }
 
-absl::Status Decode(const boost::json::value& json, const std::string& path, std::string& out) {
-  if (!json.is_string()) return WrongType(path, "a string", json);
-  out = std::string(json.get_string());
+absl::Status Decode(const boost::json::value& json, const Place& place, std::string& out) {
+  if (!json.is_string()) return WrongType(place, "a string", json);
+  out.assign(json.get_string().data(), json.get_string().size());
   return absl::OkStatus();
 }
 
 }  // namespace json_internal
 
-absl::StatusOr<boost::json::value> ParseJson(absl::string_view text) {
+absl::StatusOr<boost::json::value> ParseJson(absl::string_view text,
+                                             boost::json::storage_ptr storage) {
   boost::json::basic_parser<ExactHandler> parser{boost::json::parse_options()};
-  parser.handler().Reset();
+  parser.handler().Reset(std::move(storage));
   boost::json::error_code error;
   const size_t used = parser.write_some(/*more=*/false, text.data(), text.size(), error);
   if (!error && used < text.size()) error = boost::json::error::extra_data;

@@ -37,6 +37,15 @@ TEST(JsonTest, WholeReport_SurvivesTheRoundTrip) {
   EXPECT_EQ(back->devices[0].device.memory.others[0].bytes, std::nullopt);
 }
 
+TEST(JsonTest, Text_IsWhatBoostMakesOfTheValue) {
+  NodeReport report = SampleReport();
+  std::string& name = report.devices[0].device.name;
+  for (int c = 0; c < 256; ++c) name += static_cast<char>(c);
+  report.devices.emplace_back();
+  EXPECT_EQ(ToJson(report), boost::json::serialize(ToJsonValue(report)));
+  EXPECT_EQ(ToJson(std::vector<StepObservation>()), "[]");
+}
+
 TEST(JsonTest, PrettyForm_IsTheSameValue) {
   const auto back = FromJson<NodeReport>(ToPrettyJson(SampleReport()));
   ASSERT_TRUE(back.ok()) << back.status();
@@ -54,7 +63,10 @@ TEST(JsonTest, WrongType_NamesThePath) {
   const auto report = FromJson<NodeReport>(R"({"devices":[{"margins":[{"bytes":"many"}]}]})");
   ASSERT_FALSE(report.ok());
   EXPECT_THAT(std::string(report.status().message()), HasSubstr("devices[0].margins[0].bytes"));
-  EXPECT_FALSE(FromJson<TrialSpec>(R"({"batch": 1.5})").ok());
+  EXPECT_EQ(FromJson<TrialSpec>(R"({"batch": 1.5})").status().message(),
+            "batch: expected a whole number, found double");
+  EXPECT_EQ(FromJson<TrialSpec>("[]").status().message(),
+            "the text: expected an object, found array");
   EXPECT_FALSE(FromJson<TrialSpec>(R"({"batch": 18446744073709551615})").ok());
   EXPECT_FALSE(FromJson<TrialSpec>(R"({"purpose": "guess"})").ok());
   EXPECT_FALSE(FromJson<TrialSpec>("[").ok());

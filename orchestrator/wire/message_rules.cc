@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/types/device.h"
+#include "autobatch/types/place.h"
 #include "orchestrator/plan/device_outcome.h"
 
 namespace autobatch {
@@ -22,16 +23,16 @@ std::string Shown(absl::string_view text) {
   return absl::StrCat("\"", escaped, text.size() > kShown ? "…\"" : "\"");
 }
 
-absl::Status Bad(absl::string_view field, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(field, ": ", what));
+absl::Status Bad(const Place& field, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(field.ToString(), ": ", what));
 }
 
-absl::Status Number(absl::string_view field, int64_t value, int64_t low, int64_t high) {
+absl::Status Number(const Place& field, int64_t value, int64_t low, int64_t high) {
   if (value >= low && value <= high) return absl::OkStatus();
   return Bad(field, absl::StrCat(value, " is not within ", low, " to ", high));
 }
 
-absl::Status Number(absl::string_view field, const std::optional<int64_t>& value, int64_t low,
+absl::Status Number(const Place& field, const std::optional<int64_t>& value, int64_t low,
                     int64_t high) {
   return value.has_value() ? Number(field, *value, low, high) : absl::OkStatus();
 }
@@ -41,7 +42,7 @@ bool IsNameCharacter(char c) {
          absl::string_view("-_.:/@+#=%[]").find(c) != absl::string_view::npos;
 }
 
-absl::Status NameOrEmpty(absl::string_view field, absl::string_view name) {
+absl::Status NameOrEmpty(const Place& field, absl::string_view name) {
   if (name.size() > kMaxName) {
     return Bad(field, absl::StrCat(Shown(name), " has ", name.size(), " bytes; ", kMaxName,
                                    " are allowed"));
@@ -55,94 +56,9 @@ absl::Status NameOrEmpty(absl::string_view field, absl::string_view name) {
   return absl::OkStatus();
 }
 
-absl::Status Name(absl::string_view field, absl::string_view name) {
+absl::Status Name(const Place& field, absl::string_view name) {
   if (name.empty()) return Bad(field, "is empty");
   return NameOrEmpty(field, name);
-}
-
-absl::Status Text(absl::string_view field, absl::string_view text) {
-  if (text.size() > kMaxText) {
-    return Bad(field, absl::StrCat(text.size(), " bytes; ", kMaxText, " are allowed"));
-  }
-  if (PlainText(text) != text) {
-    return Bad(field, absl::StrCat(Shown(text), " has control characters"));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Count(absl::string_view field, size_t count, size_t limit) {
-  if (count <= limit) return absl::OkStatus();
-  return Bad(field, absl::StrCat(count, " entries; ", limit, " are allowed"));
-}
-
-std::string Path(absl::string_view list, size_t index, absl::string_view field) {
-  return absl::StrCat(list, "[", index, "].", field);
-}
-
-absl::Status Settings(absl::string_view list, const std::vector<NamedValue>& settings) {
-  AB_RETURN_IF_ERROR(Count(list, settings.size(), kMaxSettings));
-  for (size_t i = 0; i < settings.size(); ++i) {
-    AB_RETURN_IF_ERROR(Name(Path(list, i, "name"), settings[i].name));
-    AB_RETURN_IF_ERROR(Text(Path(list, i, "value"), settings[i].value));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Names(absl::string_view list, const std::vector<std::string>& names) {
-  AB_RETURN_IF_ERROR(Count(list, names.size(), kMaxNames));
-  for (size_t i = 0; i < names.size(); ++i) {
-    AB_RETURN_IF_ERROR(Text(absl::StrCat(list, "[", i, "]"), names[i]));
-  }
-  return absl::OkStatus();
-}
-
-// What every message starts with; `first` is the least round that makes sense in it.
-template <typename T>
-absl::Status Head(const T& message, int64_t first) {
-  AB_RETURN_IF_ERROR(Name("run_id", message.run_id));
-  return Number("round", message.round, first, kMaxRound);
-}
-
-template <typename T>
-absl::Status HeadAndDigest(const T& message) {
-  AB_RETURN_IF_ERROR(Head(message, 1));
-  return Name("digest", message.digest);
-}
-
-absl::Status Hexadecimal(absl::string_view field, absl::string_view text) {
-  if (text.size() > kMaxUniqueId) {
-    return Bad(field, absl::StrCat(text.size(), " bytes; ", kMaxUniqueId, " are allowed"));
-  }
-  for (const char c : text) {
-    if (!absl::ascii_isxdigit(static_cast<unsigned char>(c))) {
-      return Bad(field, absl::StrCat(Shown(text), " is not hexadecimal"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Outcome(absl::string_view path, const DeviceOutcome& device) {
-  AB_RETURN_IF_ERROR(Name(absl::StrCat(path, "uuid"), device.uuid));
-  AB_RETURN_IF_ERROR(Text(absl::StrCat(path, "address"), device.address));
-  AB_RETURN_IF_ERROR(Text(absl::StrCat(path, "name"), device.name));
-  AB_RETURN_IF_ERROR(Number(absl::StrCat(path, "total_bytes"), device.total_bytes, 0, kMaxBytes));
-  AB_RETURN_IF_ERROR(Count(absl::StrCat(path, "others"), device.others.size(), kMaxProcesses));
-  for (size_t i = 0; i < device.others.size(); ++i) {
-    const ProcessUse& use = device.others[i];
-    const std::string list = absl::StrCat(path, "others");
-    AB_RETURN_IF_ERROR(Number(Path(list, i, "pid"), use.pid, 0, kMaxRound));
-    AB_RETURN_IF_ERROR(Number(Path(list, i, "bytes"), use.bytes, 0, kMaxBytes));
-    AB_RETURN_IF_ERROR(Text(Path(list, i, "name"), use.name));
-  }
-  AB_RETURN_IF_ERROR(Number(absl::StrCat(path, "batch"), device.batch, 0, kMaxMicroBatch));
-  return Text(absl::StrCat(path, "message"), device.message);
-}
-
-absl::Status LauncherNumbers(const LauncherClaims& facts) {
-  AB_RETURN_IF_ERROR(NameOrEmpty("launcher.launcher", facts.launcher));
-  AB_RETURN_IF_ERROR(Number("launcher.world_size", facts.world_size, 1, kMaxWorld));
-  AB_RETURN_IF_ERROR(Number("launcher.node_count", facts.node_count, 1, kMaxWorld));
-  return Number("launcher.local_world_size", facts.local_world_size, 1, kMaxWorld);
 }
 
 // Bytes of the UTF-8 character at the front of `text` that may stand in a text; 0: none.
@@ -169,7 +85,101 @@ size_t PlainCharacter(absl::string_view text) {
   return size;
 }
 
-void MakePlain(std::string& text) { text = PlainText(text); }
+bool IsPlain(absl::string_view text) {
+  while (!text.empty()) {
+    const size_t size = PlainCharacter(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
+  }
+  return true;
+}
+
+absl::Status Text(const Place& field, absl::string_view text) {
+  if (text.size() > kMaxText) {
+    return Bad(field, absl::StrCat(text.size(), " bytes; ", kMaxText, " are allowed"));
+  }
+  if (!IsPlain(text)) {
+    return Bad(field, absl::StrCat(Shown(text), " has control characters"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Count(const Place& field, size_t count, size_t limit) {
+  if (count <= limit) return absl::OkStatus();
+  return Bad(field, absl::StrCat(count, " entries; ", limit, " are allowed"));
+}
+
+absl::Status Settings(const Place& list, const std::vector<NamedValue>& settings) {
+  AB_RETURN_IF_ERROR(Count(list, settings.size(), kMaxSettings));
+  for (size_t i = 0; i < settings.size(); ++i) {
+    const Place setting(list, i);
+    AB_RETURN_IF_ERROR(Name({setting, "name"}, settings[i].name));
+    AB_RETURN_IF_ERROR(Text({setting, "value"}, settings[i].value));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Names(const Place& list, const std::vector<std::string>& names) {
+  AB_RETURN_IF_ERROR(Count(list, names.size(), kMaxNames));
+  for (size_t i = 0; i < names.size(); ++i) {
+    AB_RETURN_IF_ERROR(Text({list, i}, names[i]));
+  }
+  return absl::OkStatus();
+}
+
+// What every message starts with; `first` is the least round that makes sense in it.
+template <typename T>
+absl::Status Head(const T& message, int64_t first) {
+  AB_RETURN_IF_ERROR(Name("run_id", message.run_id));
+  return Number("round", message.round, first, kMaxRound);
+}
+
+template <typename T>
+absl::Status HeadAndDigest(const T& message) {
+  AB_RETURN_IF_ERROR(Head(message, 1));
+  return Name("digest", message.digest);
+}
+
+absl::Status Hexadecimal(const Place& field, absl::string_view text) {
+  if (text.size() > kMaxUniqueId) {
+    return Bad(field, absl::StrCat(text.size(), " bytes; ", kMaxUniqueId, " are allowed"));
+  }
+  for (const char c : text) {
+    if (!absl::ascii_isxdigit(static_cast<unsigned char>(c))) {
+      return Bad(field, absl::StrCat(Shown(text), " is not hexadecimal"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Outcome(const Place& place, const DeviceOutcome& device) {
+  AB_RETURN_IF_ERROR(Name({place, "uuid"}, device.uuid));
+  AB_RETURN_IF_ERROR(Text({place, "address"}, device.address));
+  AB_RETURN_IF_ERROR(Text({place, "name"}, device.name));
+  AB_RETURN_IF_ERROR(Number({place, "total_bytes"}, device.total_bytes, 0, kMaxBytes));
+  AB_RETURN_IF_ERROR(Count({place, "others"}, device.others.size(), kMaxProcesses));
+  for (size_t i = 0; i < device.others.size(); ++i) {
+    const ProcessUse& use = device.others[i];
+    const Place list(place, "others");
+    const Place process(list, i);
+    AB_RETURN_IF_ERROR(Number({process, "pid"}, use.pid, 0, kMaxRound));
+    AB_RETURN_IF_ERROR(Number({process, "bytes"}, use.bytes, 0, kMaxBytes));
+    AB_RETURN_IF_ERROR(Text({process, "name"}, use.name));
+  }
+  AB_RETURN_IF_ERROR(Number({place, "batch"}, device.batch, 0, kMaxMicroBatch));
+  return Text({place, "message"}, device.message);
+}
+
+absl::Status LauncherNumbers(const LauncherClaims& facts) {
+  AB_RETURN_IF_ERROR(NameOrEmpty("launcher.launcher", facts.launcher));
+  AB_RETURN_IF_ERROR(Number("launcher.world_size", facts.world_size, 1, kMaxWorld));
+  AB_RETURN_IF_ERROR(Number("launcher.node_count", facts.node_count, 1, kMaxWorld));
+  return Number("launcher.local_world_size", facts.local_world_size, 1, kMaxWorld);
+}
+
+void MakePlain(std::string& text) {
+  if (text.size() > kMaxText || !IsPlain(text)) text = PlainText(text);
+}
 
 void MakePlain(std::vector<NamedValue>& settings) {
   for (NamedValue& setting : settings) MakePlain(setting.value);
@@ -242,12 +252,14 @@ absl::Status Validate(const AgentHello& hello) {
   AB_RETURN_IF_ERROR(Name("incarnation", hello.incarnation));
   AB_RETURN_IF_ERROR(Name("boot_id", hello.boot_id));
   AB_RETURN_IF_ERROR(Number("node_rank", hello.node_rank, 0, kMaxWorld - 1));
-  AB_RETURN_IF_ERROR(Count("devices", hello.devices.size(), kMaxDevices));
+  const Place devices("devices");
+  AB_RETURN_IF_ERROR(Count(devices, hello.devices.size(), kMaxDevices));
   for (size_t i = 0; i < hello.devices.size(); ++i) {
+    const Place place(devices, i);
     const AnnouncedDevice& device = hello.devices[i];
-    AB_RETURN_IF_ERROR(Name(Path("devices", i, "uuid"), device.uuid));
-    AB_RETURN_IF_ERROR(Text(Path("devices", i, "name"), device.name));
-    AB_RETURN_IF_ERROR(Number(Path("devices", i, "total_bytes"), device.total_bytes, 0, kMaxBytes));
+    AB_RETURN_IF_ERROR(Name({place, "uuid"}, device.uuid));
+    AB_RETURN_IF_ERROR(Text({place, "name"}, device.name));
+    AB_RETURN_IF_ERROR(Number({place, "total_bytes"}, device.total_bytes, 0, kMaxBytes));
   }
   AB_RETURN_IF_ERROR(LauncherNumbers(hello.launcher));
   AB_RETURN_IF_ERROR(Settings("config", hello.config));
@@ -261,9 +273,10 @@ absl::Status Validate(const AgentHello& hello) {
 
 absl::Status Validate(const Report& report) {
   AB_RETURN_IF_ERROR(Head(report, 1));
-  AB_RETURN_IF_ERROR(Count("devices", report.devices.size(), kMaxDevices));
+  const Place devices("devices");
+  AB_RETURN_IF_ERROR(Count(devices, report.devices.size(), kMaxDevices));
   for (size_t i = 0; i < report.devices.size(); ++i) {
-    AB_RETURN_IF_ERROR(Outcome(absl::StrCat("devices[", i, "]."), report.devices[i]));
+    AB_RETURN_IF_ERROR(Outcome({devices, i}, report.devices[i]));
   }
   AB_RETURN_IF_ERROR(Number("communicator_bytes", report.communicator_bytes, 0, kMaxBytes));
   return Text("summary", report.summary);
@@ -332,11 +345,12 @@ absl::Status Validate(const Reduce& reduce) {
 
 absl::Status Validate(const Grants& grants) {
   AB_RETURN_IF_ERROR(Head(grants, 1));
-  AB_RETURN_IF_ERROR(Count("devices", grants.devices.size(), kMaxDevices));
+  const Place devices("devices");
+  AB_RETURN_IF_ERROR(Count(devices, grants.devices.size(), kMaxDevices));
   for (size_t i = 0; i < grants.devices.size(); ++i) {
-    AB_RETURN_IF_ERROR(Name(Path("devices", i, "uuid"), grants.devices[i].uuid));
-    AB_RETURN_IF_ERROR(
-        Number(Path("devices", i, "batch"), grants.devices[i].batch, 0, kMaxMicroBatch));
+    const Place place(devices, i);
+    AB_RETURN_IF_ERROR(Name({place, "uuid"}, grants.devices[i].uuid));
+    AB_RETURN_IF_ERROR(Number({place, "batch"}, grants.devices[i].batch, 0, kMaxMicroBatch));
   }
   return absl::OkStatus();
 }
