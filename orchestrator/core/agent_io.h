@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "orchestrator/plan/device_outcome.h"
 #include "orchestrator/plan/plan.h"
+#include "orchestrator/plan/record.h"
 #include "orchestrator/wire/messages.h"
 
 namespace autobatch {
@@ -125,6 +126,8 @@ struct WritePrepared {
   int64_t round = 0;
   std::string digest;
   std::shared_ptr<const std::string> record;
+  // What the checker made of it.
+  std::shared_ptr<const Record> content;
   // What this node's devices may load, where that differs between devices; mostly empty.
   std::vector<DeviceShare> shares;
 };

@@ -159,8 +159,12 @@ void AgentConduct::OnMessage(const Prepare& prepare) {
   }
   keeping_ = Keeping::kWriting;
   digest_ = prepare.digest;
-  actions_.push_back(agent::WritePrepared{
-      round_, digest_, std::make_shared<const std::string>(prepare.record), shares_});
+  actions_.push_back(
+      agent::WritePrepared{.round = round_,
+                           .digest = digest_,
+                           .record = std::make_shared<const std::string>(prepare.record),
+                           .content = checked->record,
+                           .shares = shares_});
 }
 
 void AgentConduct::On(const agent::PreparedWritten& event) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,8 @@ struct CheckedRecord {
   std::string run_id;
   int64_t round = 0;
   std::string digest;
+  // All of it, for who starts training on it.
+  std::shared_ptr<const Record> record;
 };
 
 // Reads and verifies a record's text, its digest included.

@@ -1,5 +1,6 @@
 #include "orchestrator/core/record_maker.h"
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -64,8 +65,10 @@ RecordMaker MakeRecordMaker(RecordOptions options) {
 
 RecordChecker MakeRecordChecker(DigestFunction digest) {
   return [digest = std::move(digest)](absl::string_view text) -> absl::StatusOr<CheckedRecord> {
-    AB_ASSIGN_OR_RETURN(const Record record, ReadRecord(text, digest));
-    return CheckedRecord{.run_id = record.run_id, .round = record.round, .digest = record.digest};
+    AB_ASSIGN_OR_RETURN(Record record, ReadRecord(text, digest));
+    CheckedRecord checked{.run_id = record.run_id, .round = record.round, .digest = record.digest};
+    checked.record = std::make_shared<const Record>(std::move(record));
+    return checked;
   };
 }
 

@@ -215,7 +215,7 @@ void AgentService::Do(agent::EndReduce&) { reduction_.End(); }
 
 void AgentService::Do(agent::WritePrepared& write) {
   ForgetRecord();
-  prepared_ = write.record;
+  prepared_ = write.content;
   files_.Run([file = record_file_, text = write.record] { return file.Prepare(*text); },
              [this, round = write.round](absl::Status status) {
                Handle(agent::PreparedWritten{.round = round, .status = std::move(status)});
@@ -225,8 +225,12 @@ void AgentService::Do(agent::WritePrepared& write) {
 void AgentService::Do(agent::WriteCommitted& write) {
   files_.Run(
       [file = record_file_] { return file.Commit(); },
-      [this, round = write.round, generation = generation_, text = prepared_](absl::Status status) {
-        if (status.ok() && generation == generation_ && text != nullptr) KeepRecord(*text);
+      [this, round = write.round, generation = generation_,
+       record = prepared_](absl::Status status) {
+        if (status.ok() && generation == generation_) {
+          committed_ = record;
+          announced_ = false;
+        }
         Handle(agent::CommittedWritten{.round = round, .status = std::move(status)});
       });
 }
@@ -247,20 +251,10 @@ void AgentService::ForgetRecord() {
   startable_ = false;
 }
 
-void AgentService::KeepRecord(const std::string& text) {
-  absl::StatusOr<Record> record = ReadRecord(text, options_.digest);
-  if (!record.ok()) {
-    Say(absl::StrCat("the committed record cannot be read: ", record.status().message()));
-    return;
-  }
-  committed_ = *std::move(record);
-  announced_ = false;
-}
-
 // Those who wait are answered as soon as there is a record that may be started on: after a commit,
 // and when the coordinator is heard of again.
 void AgentService::CheckLease() {
-  if (startable_ || !committed_.has_value() || !core_.MayStart(parts_.timers.Now())) return;
+  if (startable_ || committed_ == nullptr || !core_.MayStart(parts_.timers.Now())) return;
   startable_ = true;
   if (workers_ != nullptr) workers_->RecordChanged();
   if (!announced_ && options_.hooks.committed) options_.hooks.committed(*committed_);
@@ -291,9 +285,9 @@ std::optional<WorkerReply> AgentService::AnswerTo(const WorkerRequest& request) 
   if (const absl::Status valid = ValidateRequest(request); !valid.ok()) {
     return Refusal(WorkerVerdict::kBadRequest, valid);
   }
-  startable_ = committed_.has_value() && core_.MayStart(parts_.timers.Now());
+  startable_ = committed_ != nullptr && core_.MayStart(parts_.timers.Now());
   if (!startable_) {
-    workers_->set_wanting(committed_.has_value()
+    workers_->set_wanting(committed_ != nullptr
                               ? absl::StrCat("the record of round ", committed_->round,
                                              " is there, but it may be out of date: nothing was "
                                              "heard of the coordinator")

@@ -125,7 +125,6 @@ class AgentService {
 
   void Say(absl::string_view text) const;
   void ForgetRecord();
-  void KeepRecord(const std::string& text);
   void CheckLease();
   std::optional<WorkerReply> AnswerTo(const WorkerRequest& request);
   boost::asio::awaitable<void> ConnectAfter(int64_t attempt, absl::Duration delay);
@@ -149,10 +148,10 @@ class AgentService {
   int64_t attempt_ = 0;
   size_t finishing_ = 0;
   std::vector<DeviceOutcome> report_;
-  std::shared_ptr<const std::string> prepared_;
+  std::shared_ptr<const Record> prepared_;
   // Counts the records that came and went: what was written for an earlier one is void.
   int64_t generation_ = 0;
-  std::optional<Record> committed_;
+  std::shared_ptr<const Record> committed_;
   // Whether it could be started on when that was last asked (AgentCore::MayStart), and whether the
   // hook was told.
   bool startable_ = false;
