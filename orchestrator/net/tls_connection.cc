@@ -1,18 +1,12 @@
 #include "orchestrator/net/tls_connection.h"
 
-#include <openssl/ssl.h>
-
 #include <algorithm>
-#include <array>
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "orchestrator/net/event.h"
 #include "orchestrator/net/net_status.h"
@@ -23,7 +17,9 @@ namespace autobatch {
 namespace {
 
 namespace asio = boost::asio;
-constexpr auto kCompletion = asio::as_tuple(asio::use_awaitable);
+
+// Bytes of a frame that are taken off the stream at a time.
+constexpr size_t kPiece = 4096;
 
 // What the connection and its coroutines share; it lives until the last of them has ended.
 class Session : public std::enable_shared_from_this<Session> {
@@ -38,7 +34,7 @@ class Session : public std::enable_shared_from_this<Session> {
         limits_(limits),
         queue_(limits),
         first_frame_(first_frame),
-        written_(tasks.executor()),
+        changed_(tasks.executor()),
         overdue_(tasks, timers, [this] { EndIfOverdue(); }) {
     if (first_frame != SteadyTime::max()) overdue_.Arm(first_frame);
   }
@@ -56,9 +52,12 @@ class Session : public std::enable_shared_from_this<Session> {
  private:
   using Self = std::shared_ptr<Session>;
   static asio::awaitable<void> WriteQueued(Self self);
-  static asio::awaitable<absl::StatusOr<size_t>> ReadSome(Self self);
   static asio::awaitable<absl::Status> SayGoodbye(Self self);
   static asio::awaitable<absl::Status> ShutDown(Self self);
+  // Writes what the peer takes at once; what then has to be waited for, if anything.
+  TlsStream::Step WriteSome();
+  // Reads what is there, up to the end of a frame; what has to be waited for without one.
+  TlsStream::Step ReadSome(std::optional<absl::StatusOr<Frame>>& frame);
   // Ends the connection, unless it has ended before; says why it did.
   const absl::Status& End(absl::Status why);
   void EndIfOverdue();
@@ -71,21 +70,23 @@ class Session : public std::enable_shared_from_this<Session> {
   Peer peer_;
   StreamLimits limits_;
   SendQueue queue_;
-  // The one writer runs, and signals when it has ended.
+  // The frame that is being written, and how much of it is.
+  SharedBytes written_;
+  size_t written_size_ = 0;
+  // The one writer waits; it signals when it has ended.
   bool writing_ = false;
+  // Receive() is under way; it signals when it has ended and good-byes are said.
+  bool receiving_ = false;
   // No more frames are taken.
   bool finishing_ = false;
   // When the first frame has to be there, and the one that is being written to be gone.
   std::optional<SteadyTime> first_frame_;
   std::optional<SteadyTime> sent_by_;
-  Event written_;
+  Event changed_;
   // One timer for a connection instead of one for each frame.
   WakeTimer overdue_;
   absl::Status closed_;
   FrameDecoder decoder_;
-  std::array<char, 4096> buffer_;
-  // Of the buffer, what was not decoded yet.
-  absl::string_view rest_;
 };
 
 const absl::Status& Session::End(absl::Status why) {
@@ -94,8 +95,8 @@ const absl::Status& Session::End(absl::Status why) {
     queue_.Clear();
     // Ends every read and write that is under way.
     boost::system::error_code ignored;
-    stream_->lowest_layer().close(ignored);
-    written_.Signal();
+    stream_->socket().close(ignored);
+    changed_.Signal();
   }
   return closed_;
 }
@@ -113,26 +114,50 @@ absl::Status Session::Send(SharedBytes frame) {
   if (!closed_.ok()) return closed_;
   if (finishing_ || tasks_.cancelled()) return absl::CancelledError("the connection is closing");
   if (absl::Status pushed = queue_.Push(std::move(frame)); !pushed.ok()) return End(pushed);
-  if (!writing_) {
+  if (writing_) return absl::OkStatus();
+  // Mostly the peer takes it all at once.
+  if (WriteSome().waits) {
     writing_ = true;
     tasks_.Spawn("write", WriteQueued(shared_from_this()));
   }
-  return absl::OkStatus();
+  return closed_;
+}
+
+TlsStream::Step Session::WriteSome() {
+  while (closed_.ok() && (written_ != nullptr || !queue_.empty())) {
+    if (written_ == nullptr) {
+      written_ = queue_.Pop();
+      written_size_ = 0;
+    }
+    const TlsStream::Step step =
+        stream_->Write(absl::string_view(*written_).substr(written_size_));
+    if (step.waits) return step;
+    if (step.error) End(NetStatus(step.error, "cannot send"));
+    written_size_ += step.size;
+    if (written_size_ == written_->size()) {
+      written_ = nullptr;
+      sent_by_.reset();
+    }
+  }
+  return {};
 }
 
 asio::awaitable<void> Session::WriteQueued(Self self) {
   co_await asio::this_coro::throw_if_cancelled(false);
-  while (self->closed_.ok() && !self->queue_.empty()) {
-    self->sent_by_ = Add(self->timers_.Now(), self->limits_.send_timeout);
-    self->overdue_.Arm(self->NextDeadline());
-    const SharedBytes frame = self->queue_.Pop();
-    const auto [error, size] =
-        co_await asio::async_write(*self->stream_, asio::buffer(*frame), kCompletion);
-    self->sent_by_.reset();
-    if (error) self->End(NetStatus(error, "cannot send"));
+  while (true) {
+    const TlsStream::Step step = self->WriteSome();
+    if (!step.waits) break;
+    if (!self->sent_by_.has_value()) {
+      self->sent_by_ = Add(self->timers_.Now(), self->limits_.send_timeout);
+      self->overdue_.Arm(self->NextDeadline());
+    }
+    if (const auto error = co_await self->stream_->Wait(step.wait); error) {
+      self->End(NetStatus(error, "cannot send"));
+    }
   }
   self->writing_ = false;
-  self->written_.Signal();
+  self->sent_by_.reset();
+  self->changed_.Signal();
 }
 
 std::optional<SteadyTime> Session::NextDeadline() const {
@@ -153,45 +178,56 @@ void Session::EndIfOverdue() {
   }
 }
 
-asio::awaitable<absl::StatusOr<size_t>> Session::ReadSome(Self self) {
-  co_await asio::this_coro::throw_if_cancelled(false);
-  const auto [error, size] =
-      co_await self->stream_->async_read_some(asio::buffer(self->buffer_), kCompletion);
-  if (error) co_return NetStatus(error, "cannot receive");
-  co_return size;
+TlsStream::Step Session::ReadSome(std::optional<absl::StatusOr<Frame>>& frame) {
+  char bytes[kPiece];
+  while (true) {
+    const TlsStream::Step step = stream_->Read(bytes, std::min(kPiece, decoder_.wanted()));
+    if (step.waits || step.error) return step;
+    absl::string_view piece(bytes, step.size);
+    absl::StatusOr<std::optional<Frame>> next = decoder_.Next(piece);
+    if (!next.ok()) {
+      frame = End(std::move(next).status());
+      return {};
+    }
+    if (next->has_value()) {
+      frame = **std::move(next);
+      return {};
+    }
+  }
 }
 
 asio::awaitable<absl::StatusOr<Frame>> Session::Receive(Self self) {
   co_await asio::this_coro::throw_if_cancelled(false);
-  while (true) {
+  self->receiving_ = true;
+  const absl::Cleanup received = [&self] {
+    self->receiving_ = false;
+    if (self->finishing_) self->changed_.Signal();
+  };
+  boost::system::error_code error;
+  while (!error) {
     if (!self->closed_.ok()) co_return self->closed_;
-    if (!self->rest_.empty()) {
-      absl::StatusOr<std::optional<Frame>> frame = self->decoder_.Next(self->rest_);
-      if (!frame.ok()) co_return self->End(std::move(frame).status());
-      if (frame->has_value()) co_return **std::move(frame);
-    }
-    absl::StatusOr<size_t> size = co_await ReadSome(self);
-    if (size.ok()) {
-      self->rest_ = absl::string_view(self->buffer_.data(), *size);
-      continue;
-    }
-    if (absl::IsOutOfRange(size.status())) {
-      // The peer said good-bye and waits for ours: then it knows that all it sent was read.
-      (void)co_await WithDeadline(
-          self->timers_, Add(self->timers_.Now(), self->limits_.send_timeout),
-          absl::StrCat("saying good-bye to ", self->peer_.address), ShutDown(self));
-      if (!self->decoder_.AtBoundary()) {
-        co_return self->End(absl::DataLossError("the peer closed the connection within a message"));
-      }
-    }
-    co_return self->End(std::move(size).status());
+    std::optional<absl::StatusOr<Frame>> frame;
+    const TlsStream::Step step = self->ReadSome(frame);
+    if (frame.has_value()) co_return *std::move(frame);
+    error = step.waits ? co_await self->stream_->Wait(step.wait) : step.error;
   }
+  const absl::Status status = NetStatus(error, "cannot receive");
+  if (absl::IsOutOfRange(status)) {
+    // The peer said good-bye and waits for ours: then it knows that all it sent was read.
+    (void)co_await WithDeadline(
+        self->timers_, Add(self->timers_.Now(), self->limits_.send_timeout),
+        absl::StrCat("saying good-bye to ", self->peer_.address), ShutDown(self));
+    if (!self->decoder_.AtBoundary()) {
+      co_return self->End(absl::DataLossError("the peer closed the connection within a message"));
+    }
+  }
+  co_return self->End(status);
 }
 
 asio::awaitable<absl::Status> Session::SayGoodbye(Self self) {
   co_await asio::this_coro::throw_if_cancelled(false);
   while (self->closed_.ok() && self->writing_) {
-    if (!co_await self->written_.Wait()) co_return absl::CancelledError("finishing was cancelled");
+    if (!co_await self->changed_.Wait()) co_return absl::CancelledError("finishing was cancelled");
   }
   if (!self->closed_.ok()) co_return self->closed_;
   absl::Status status = co_await ShutDown(self);
@@ -202,14 +238,27 @@ asio::awaitable<absl::Status> Session::SayGoodbye(Self self) {
 // Ends when the peer has said good-bye too, and so has read what was sent.
 asio::awaitable<absl::Status> Session::ShutDown(Self self) {
   co_await asio::this_coro::throw_if_cancelled(false);
-  const auto [error] = co_await self->stream_->async_shutdown(kCompletion);
-  // Not by the error: beside a pending read, Asio 1.81 says "cancelled" of a good-bye that went
-  // well.
-  if ((SSL_get_shutdown(self->stream_->native_handle()) & SSL_RECEIVED_SHUTDOWN) != 0) {
-    co_return absl::OkStatus();
+  boost::system::error_code error;
+  for (bool said = false; !said && !error;) {
+    const TlsStream::Step step = self->stream_->SayGoodbye();
+    said = step.size > 0;
+    error = step.waits ? co_await self->stream_->Wait(step.wait) : step.error;
   }
-  co_return error ? NetStatus(error, "cannot close")
-                  : absl::DataLossError("the peer did not say good-bye");
+  while (!error && self->closed_.ok() && !self->stream_->HeardGoodbye()) {
+    if (self->receiving_) {
+      if (!co_await self->changed_.Wait()) {
+        co_return absl::CancelledError("saying good-bye was cancelled");
+      }
+      continue;
+    }
+    // What still comes is for nobody.
+    char bytes[kPiece];
+    const TlsStream::Step step = self->stream_->Read(bytes, sizeof bytes);
+    error = step.waits ? co_await self->stream_->Wait(step.wait) : step.error;
+  }
+  if (self->stream_->HeardGoodbye()) co_return absl::OkStatus();
+  if (!self->closed_.ok()) co_return self->closed_;
+  co_return NetStatus(error, "cannot close");
 }
 
 asio::awaitable<absl::Status> Session::Finish(Self self, SteadyTime deadline) {

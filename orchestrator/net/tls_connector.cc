@@ -1,8 +1,5 @@
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/stream_base.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <memory>
 #include <string>
 #include <utility>
@@ -36,13 +33,6 @@ struct ConnectorState {
 };
 using Self = std::shared_ptr<const ConnectorState>;
 
-asio::awaitable<absl::Status> Handshake(TlsStream* stream) {
-  co_await asio::this_coro::throw_if_cancelled(false);
-  const auto [error] =
-      co_await stream->async_handshake(TlsStream::client, asio::as_tuple(asio::use_awaitable));
-  co_return NetStatus(error, "handshake");
-}
-
 // Resolve, connect, handshake. No deadline of its own.
 asio::awaitable<MadeConnection> ConnectTo(Self self, HostPort address) {
   co_await asio::this_coro::throw_if_cancelled(false);
@@ -56,7 +46,8 @@ asio::awaitable<MadeConnection> ConnectTo(Self self, HostPort address) {
   socket->set_option(tcp::no_delay(true), ignored);
   const std::string peer = PeerText(*socket);
   std::unique_ptr<TlsStream> stream = self->context->MakeStream(*std::move(socket), address.host);
-  if (absl::Status status = co_await Handshake(stream.get()); !status.ok()) {
+  const absl::Status status = NetStatus(co_await stream->Handshake(), "handshake");
+  if (!status.ok()) {
     co_return absl::Status(status.code(), absl::StrCat(peer, ": ", status.message()));
   }
   absl::StatusOr<std::string> identity = self->context->PeerIdentity(*stream);

@@ -11,6 +11,7 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <cerrno>
+#include <new>
 #include <utility>
 #include <variant>
 
@@ -217,24 +218,26 @@ absl::Status TlsContext::UseCertificates(const Certificates& certificates) {
 
 std::unique_ptr<TlsStream> TlsContext::MakeStream(asio::ip::tcp::socket socket,
                                                   const std::string& host) {
-  auto stream = std::make_unique<TlsStream>(std::move(socket), context_);
+  SSL* const ssl = SSL_new(context_.native_handle());
+  if (ssl == nullptr) throw std::bad_alloc();
+  server_ ? SSL_set_accept_state(ssl) : SSL_set_connect_state(ssl);
   if (!server_ && keys_ == nullptr) {
     const std::string& name = coordinator_name_.empty() ? host : coordinator_name_;
     boost::system::error_code no_address;
     asio::ip::make_address(name, no_address);
-    X509_VERIFY_PARAM* const wanted = SSL_get0_param(stream->native_handle());
+    X509_VERIFY_PARAM* const wanted = SSL_get0_param(ssl);
     if (no_address) {
       X509_VERIFY_PARAM_set1_host(wanted, name.data(), name.size());
-      SSL_set_tlsext_host_name(stream->native_handle(), name.c_str());
+      SSL_set_tlsext_host_name(ssl, name.c_str());
     } else {
       X509_VERIFY_PARAM_set1_ip_asc(wanted, name.c_str());
     }
   }
-  return stream;
+  return std::make_unique<TlsStream>(std::move(socket), ssl);
 }
 
 absl::StatusOr<std::string> TlsContext::PeerIdentity(TlsStream& stream) const {
-  SSL* const ssl = stream.native_handle();
+  SSL* const ssl = stream.ssl();
   if (keys_ != nullptr) {
     // A key was used if and only if OpenSSL counts the session as one that both ends knew.
     if (SSL_session_reused(ssl) != 1) {
@@ -253,7 +256,7 @@ absl::StatusOr<std::string> TlsContext::PeerIdentity(TlsStream& stream) const {
 
 void TlsContext::ForgetKey(TlsStream& stream) const {
   if (keys_ == nullptr) return;
-  if (SSL_SESSION* const session = SSL_get_session(stream.native_handle()); session != nullptr) {
+  if (SSL_SESSION* const session = SSL_get_session(stream.ssl()); session != nullptr) {
     constexpr unsigned char kNothing[32] = {};
     SSL_SESSION_set1_master_key(session, kNothing, sizeof kNothing);
   }
@@ -261,7 +264,7 @@ void TlsContext::ForgetKey(TlsStream& stream) const {
 
 TlsContext::Refused TlsContext::WhyRefused(TlsStream& stream,
                                            const boost::system::error_code& error) {
-  SSL* const ssl = stream.native_handle();
+  SSL* const ssl = stream.ssl();
   if (Note& note = NoteOf(ssl); note.refused) return *note.refused;
   if (error == asio::error::eof || error == asio::error::connection_reset ||
       error == asio::ssl::error::stream_truncated) {

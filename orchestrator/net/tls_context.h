@@ -3,7 +3,6 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/system/error_code.hpp>
 #include <memory>
 #include <optional>
@@ -14,10 +13,9 @@
 #include "absl/strings/string_view.h"
 #include "orchestrator/net/credentials.h"
 #include "orchestrator/net/refusal_log.h"
+#include "orchestrator/net/tls_stream.h"
 
 namespace autobatch {
-
-using TlsStream = boost::asio::ssl::stream<boost::asio::ip::tcp::socket>;
 
 // How one end of a run proves who it is, and what it asks of the other: TLS 1.3 only, forward
 // secret, without tickets, resumption or early data, so that no session can be replayed.

@@ -3,7 +3,6 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/v6_only.hpp>
-#include <boost/asio/ssl/stream_base.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <deque>
@@ -25,6 +24,7 @@
 #include "orchestrator/net/tls_connection.h"
 #include "orchestrator/net/tls_context.h"
 #include "orchestrator/net/tls_transport.h"
+#include "orchestrator/net/wake_timer.h"
 #include "orchestrator/wire/foreign_protocol.h"
 
 namespace autobatch {
@@ -59,7 +59,8 @@ class ListenerState : public std::enable_shared_from_this<ListenerState> {
         gate_(options_.handshakes, options_.patience),
         refusals_(options_.log ? options_.log : LogWarning),
         arrived_(tasks.executor()),
-        left_(tasks.executor()) {}
+        left_(tasks.executor()),
+        overdue_(tasks, timers, [this] { EndOverdue(); }) {}
 
   void Start() {
     address_ = AddressOf(acceptor_);
@@ -72,7 +73,7 @@ class ListenerState : public std::enable_shared_from_this<ListenerState> {
     closed_ = true;
     boost::system::error_code ignored;
     acceptor_.close(ignored);
-    for (auto& [ticket, socket] : handshakes_) socket->close(ignored);
+    for (auto& [ticket, handshake] : handshakes_) handshake.socket->close(ignored);
     ready_.clear();
     arrived_.Signal();
     left_.Signal();
@@ -92,12 +93,14 @@ class ListenerState : public std::enable_shared_from_this<ListenerState> {
     std::unique_ptr<TlsStream> stream;
     TlsContext::Refused refused{Refusal::kSilent, ""};
 
-    bool is_open() const { return stream ? stream->lowest_layer().is_open() : socket.is_open(); }
+    bool is_open() const { return stream ? stream->socket().is_open() : socket.is_open(); }
   };
   static asio::awaitable<absl::StatusOr<std::string>> Opening(tcp::socket* socket);
   static asio::awaitable<absl::StatusOr<std::string>> Authenticate(Self self, Candidate* candidate);
   static asio::awaitable<absl::Status> Linger(Self self, tcp::socket* socket);
   void Leave(HandshakeGate::Ticket ticket);
+  // Ends the handshakes whose time is up.
+  void EndOverdue();
 
   struct Ready {
     HandshakeGate::Ticket ticket;
@@ -113,12 +116,19 @@ class ListenerState : public std::enable_shared_from_this<ListenerState> {
   RefusalLog refusals_;
   HostPort address_;
   bool closed_ = false;
-  // The sockets of the handshakes under way, so that they can be ended from outside.
-  std::map<HandshakeGate::Ticket, tcp::socket::lowest_layer_type*> handshakes_;
+  // The handshakes under way, the oldest first, so that they can be ended from outside.
+  struct Handshake {
+    tcp::socket* socket;
+    SteadyTime deadline;
+    bool late = false;
+  };
+  std::map<HandshakeGate::Ticket, Handshake> handshakes_;
   // Authenticated, and not yet asked for. They keep their places at the gate, which bounds them.
   std::deque<Ready> ready_;
   Event arrived_;
   Event left_;
+  // One timer for all handshakes: a thousand agents come at once.
+  WakeTimer overdue_;
 };
 
 void ListenerState::Leave(HandshakeGate::Ticket ticket) {
@@ -133,9 +143,9 @@ asio::awaitable<void> ListenerState::MakeRoom(Self self) {
     if (const auto victim = self->gate_.Victim(self->timers_.Now())) {
       self->gate_.Leave(*victim);
       // One that is authenticated already and waits for Accept() only loses its place.
-      if (const auto socket = self->handshakes_.find(*victim); socket != self->handshakes_.end()) {
+      if (const auto place = self->handshakes_.find(*victim); place != self->handshakes_.end()) {
         boost::system::error_code ignored;
-        socket->second->close(ignored);
+        place->second.socket->close(ignored);
       }
       continue;
     }
@@ -182,8 +192,20 @@ asio::awaitable<absl::StatusOr<std::string>> ListenerState::Opening(tcp::socket*
   co_return std::string(ForeignProtocol(absl::string_view(bytes.data(), size)));
 }
 
-// Who it proves to be. One deadline is for all of it, and one timer: a thousand agents come at
-// once.
+void ListenerState::EndOverdue() {
+  const SteadyTime now = timers_.Now();
+  for (auto& [ticket, handshake] : handshakes_) {
+    if (handshake.deadline > now) {
+      overdue_.Arm(handshake.deadline);
+      return;
+    }
+    if (std::exchange(handshake.late, true)) continue;
+    boost::system::error_code ignored;
+    handshake.socket->close(ignored);
+  }
+}
+
+// Who it proves to be. One deadline is for all of it.
 asio::awaitable<absl::StatusOr<std::string>> ListenerState::Authenticate(Self self,
                                                                          Candidate* candidate) {
   co_await asio::this_coro::throw_if_cancelled(false);
@@ -196,10 +218,9 @@ asio::awaitable<absl::StatusOr<std::string>> ListenerState::Authenticate(Self se
   boost::system::error_code ignored;
   candidate->socket.set_option(tcp::no_delay(true), ignored);
   candidate->stream = self->context_->MakeStream(std::move(candidate->socket));
-  self->handshakes_[candidate->ticket] = &candidate->stream->lowest_layer();
+  self->handshakes_.at(candidate->ticket).socket = &candidate->stream->socket();
   candidate->refused = {Refusal::kSlow, ""};
-  const auto [error] = co_await candidate->stream->async_handshake(TlsStream::server, kCompletion);
-  if (error) {
+  if (const boost::system::error_code error = co_await candidate->stream->Handshake(); error) {
     candidate->refused = TlsContext::WhyRefused(*candidate->stream, error);
     co_return NetStatus(error, "handshake");
   }
@@ -230,27 +251,28 @@ asio::awaitable<void> ListenerState::Admit(Self self, tcp::socket socket,
   const std::string peer = PeerText(socket);
   Candidate candidate{.socket = std::move(socket), .ticket = ticket};
   bool place_kept = false;
-  self->handshakes_[ticket] = &candidate.socket;
+  self->handshakes_[ticket] = {.socket = &candidate.socket, .deadline = deadline};
+  self->overdue_.Arm(self->handshakes_.begin()->second.deadline);
   const absl::Cleanup leave = [&self, &place_kept, ticket] {
     self->handshakes_.erase(ticket);
     if (!place_kept) self->Leave(ticket);
   };
 
-  absl::StatusOr<std::string> identity =
-      co_await WithDeadline(self->timers_, deadline, "handshake", Authenticate(self, &candidate));
+  absl::StatusOr<std::string> identity = co_await Authenticate(self, &candidate);
   if (!identity.ok()) {
-    const bool evicted = !candidate.is_open();
-    const bool slow = absl::IsDeadlineExceeded(identity.status());
+    const bool slow = self->handshakes_.at(ticket).late;
+    const bool evicted = !slow && !candidate.is_open();
     if (!self->closed_ && !self->tasks_.cancelled()) {
       self->refusals_.Add(evicted ? Refusal::kCrowded
                           : slow  ? Refusal::kSlow
                                   : candidate.refused.kind,
-                          peer, evicted ? "" : candidate.refused.detail, self->timers_.Now());
+                          peer, evicted || slow ? "" : candidate.refused.detail,
+                          self->timers_.Now());
     }
-    if (evicted || candidate.stream == nullptr) co_return;
+    if (slow || evicted || candidate.stream == nullptr) co_return;
     (void)co_await WithDeadline(self->timers_,
                                 std::min(deadline, Add(self->timers_.Now(), kLinger)), "lingering",
-                                Linger(self, &candidate.stream->next_layer()));
+                                Linger(self, &candidate.stream->socket()));
     co_return;
   }
   if (self->closed_) co_return;
