@@ -209,8 +209,8 @@ void Coordination::Remove(Member& member, Parting parting, absl::string_view why
   if (was_in_round) OnDropped(agent, was_waited_for, parting);
 }
 
-void Coordination::Persist(std::shared_ptr<const std::string> record) {
-  actions_.push_back(coordinator::Persist{++persist_sequence_, state_, std::move(record)});
+void Coordination::Persist() {
+  actions_.push_back(coordinator::Persist{++persist_sequence_, state_});
 }
 
 bool Coordination::IsCurrent(const Member& member, absl::string_view name, int64_t round) {

@@ -24,7 +24,7 @@ namespace autobatch {
 
 // What is behind CoordinatorCore, whose comment has the table of phases. Four files:
 // coordination.cc is who speaks and who lives; coordination_hello.cc who comes, and what he is told
-// then; coordination_round.cc a round up to the combined reports, and how it ends;
+// then; coordination_round.cc a round up to the reports, and how it ends;
 // coordination_commit.cc what lies between.
 class Coordination {
  public:
@@ -40,7 +40,6 @@ class Coordination {
     kOpening,
     kCollecting,
     kReducing,
-    kSealing,
     kPreparing,
     kCommitting,
     kCommitted,
@@ -107,15 +106,19 @@ class Coordination {
   void AdvanceCommitted();
   void OnDeadline();
 
+  // Has the number of the next round written, unless that is done or under way.
+  void TakeNumber();
+  // Asks those who are there before it is known who else will be.
+  void AskEarly();
+  void AskEarly(const Member& member);
   void Open();
   void BeginCollecting();
   void AddToRound(Member& member);
   void DropFromRound(Member& member);
-  void CombineReports();
   // What it means in this phase that a member of the round is gone.
   void OnDropped(const std::string& agent, bool was_waited_for, Parting parting);
   void AbortRound(std::string reason, std::vector<std::string> missing);
-  void Persist(std::shared_ptr<const std::string> record);
+  void Persist();
   // `agents_exit_code`: what members leave with; absent: as fits ours, and whoever has the record
   // that the run ends with stays.
   void Finish(int exit_code, std::string reason, const std::vector<std::string>& missing,
@@ -123,17 +126,17 @@ class Coordination {
 
   // ---- coordination_commit.cc
 
+  std::vector<Member*> Participants();  // in the order of ranks
+  void CombineReports();
   void BeginReducing();
   void StepReduction();
   void Seal();
-  void BeginPreparing();
   void SendPrepare(const Member& member);
   void Decide();
   void PutOutOthersWithARecord();
   void BeginCommitted();
   void EndConfirmation();
 
-  std::vector<Member*> Participants();  // in the order of ranks
   bool IsWaitedFor(const Member& member) const;
   absl::Duration Lease() const { return config_.heartbeat * (config_.reconnect_grace - 1); }
   std::vector<std::string> Missing();
@@ -161,6 +164,11 @@ class Coordination {
   std::optional<SteadyTime> last_call_;
   // The next round need not wait for a last call: it repeats one that lost a member.
   bool at_once_ = false;
+  // How far `state_.round` is as the number of a round that has not begun: unused ones are none.
+  enum class Number { kNone, kOnItsWay, kOnDisk };
+  Number number_ = Number::kNone;
+  // Reports for it are taken already.
+  bool asked_early_ = false;
   // Somebody who was put out may let training start on an older record until then.
   SteadyTime fence_;
   // Why this membership cannot have a record; a change of it lifts that.

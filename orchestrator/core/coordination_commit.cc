@@ -1,14 +1,72 @@
-// A round from the combined reports to the confirmed commit; see coordination.h.
+// A round from the reports to the confirmed commit; see coordination.h.
 
 #include <algorithm>
+#include <limits>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "orchestrator/core/combine.h"
 #include "orchestrator/core/coordination.h"
 #include "orchestrator/core/exit_codes.h"
 
 namespace autobatch {
+
+std::vector<Member*> Coordination::Participants() {
+  std::vector<Member*> participants;
+  for (auto& [agent, member] : members_.members()) {
+    if (member.in_round) participants.push_back(&member);
+  }
+  static constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
+  std::ranges::sort(participants, [](const Member* a, const Member* b) {
+    return std::tuple(a->node_rank.value_or(kLast), absl::string_view(a->agent)) <
+           std::tuple(b->node_rank.value_or(kLast), absl::string_view(b->agent));
+  });
+  return participants;
+}
+
+void Coordination::CombineReports() {
+  deadline_.reset();
+  const std::vector<Member*> participants = Participants();
+  std::vector<Contribution> contributions;
+  for (const Member* member : participants) {
+    contributions.push_back({.agent = member->agent,
+                             .boot_id = member->boot_id,
+                             .claims = &member->launcher,
+                             .outcomes = &member->outcomes});
+  }
+  Combined combined = Combine(contributions, config_.failed_device, config_.max_nodes);
+  for (const std::string& note : combined.notes) Say(note);
+  if (combined.failure.has_value()) {
+    Finish(combined.failure->exit_code, combined.failure->reason, {});
+    return;
+  }
+  for (const std::string& agent : combined.excluded) {
+    Member& member = *members_.Named(agent);
+    SendTo(member, Abort{.reason = "left out of the round: none of its devices can train"});
+    DropFromRound(member);
+    members_.Exclude(member);
+  }
+  if (RoundNodes() < config_.min_nodes) {
+    Finish(kExitNoAgreement,
+           absl::StrCat("too few nodes have a device that can train: ", RoundNodes(),
+                        " of at least ", config_.min_nodes),
+           combined.excluded);
+    return;
+  }
+  facts_ = std::move(combined.facts);
+  facts_.run_id = config_.run_id;
+  facts_.round = state_.round;
+  facts_.config_digest = members_.config()->digest;
+  facts_.workload = participants.front()->workload;
+  for (const Member* member : participants) facts_.simulated |= member->simulated;
+  if (config_.reduce == ReduceMode::kOff) {
+    Seal();
+  } else {
+    BeginReducing();
+  }
+}
 
 void Coordination::BeginReducing() {
   std::vector<ReduceMember> members;
@@ -117,12 +175,7 @@ void Coordination::Seal() {
   }
   places_.clear();
   for (size_t i = 0; i < agreed_.shares.size(); ++i) places_[agreed_.shares[i].node] = i;
-  phase_ = Phase::kSealing;
-  state_.prepared_digest = agreed_.digest;
-  Persist(record_);
-}
-
-void Coordination::BeginPreparing() {
+  // Nothing of it need be on the disk: whoever takes over begins the round after.
   phase_ = Phase::kPreparing;
   deadline_ = Add(now_, config_.commit_timeout);
   outstanding_ = static_cast<int64_t>(facts_.members.size());
@@ -178,7 +231,7 @@ void Coordination::Decide() {
   }
   world_changed_ = false;
   phase_ = Phase::kCommitting;
-  Persist(nullptr);
+  Persist();
 }
 
 void Coordination::BeginCommitted() {

@@ -101,6 +101,7 @@ void Coordination::CatchUp(Member& member, const AgentHello& hello) {
                                         : absl::StrCat("in reserve: round ", state_.round,
                                                        " has its ", RoundNodes(), " nodes")});
   }
+  if (asked_early_ && !member.reported && hello.round < state_.round) AskEarly(member);
   if (!IsWaitedFor(member)) return;
   if (phase_ == Phase::kCollecting) {
     SendTo(member, Collect{.communicator_bytes = communicator_bytes_});

@@ -1,14 +1,12 @@
-// A round from its opening to the combined reports, and how it ends; see coordination.h.
+// A round from its opening to the reports, and how it ends; see coordination.h.
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "orchestrator/core/combine.h"
 #include "orchestrator/core/coordination.h"
 #include "orchestrator/core/exit_codes.h"
 #include "orchestrator/wire/message_rules.h"
@@ -25,8 +23,6 @@ absl::string_view Coordination::PhaseName(Phase phase) {
       return "reports";
     case Phase::kReducing:
       return "minimum by NCCL";
-    case Phase::kSealing:
-      return "sealing";
     case Phase::kPreparing:
       return "prepared records";
     case Phase::kCommitting:
@@ -55,10 +51,15 @@ void Coordination::AdvanceJoining() {
     last_call_.reset();
     at_once_ = false;
     if (!deadline_.has_value()) deadline_ = Add(now_, config_.join_timeout);
+    AskEarly();
     return;
   }
   if (!last_call_.has_value()) last_call_ = Add(now_, config_.last_call);
-  if (nodes >= config_.max_nodes || at_once_ || now_ >= *last_call_) Open();
+  if (nodes >= config_.max_nodes || at_once_ || now_ >= *last_call_) {
+    Open();
+  } else {
+    AskEarly();
+  }
 }
 
 void Coordination::AdvanceCommitted() {
@@ -122,20 +123,45 @@ void Coordination::OnDeadline() {
   }
 }
 
-void Coordination::Open() {
+void Coordination::TakeNumber() {
+  if (number_ != Number::kNone && state_.round > highest_seen_) return;
   const int64_t round = std::max(state_.round, highest_seen_) + 1;
   if (round >= kMaxRound) {
     Finish(kExitInternal, "the numbers of rounds are used up", {});
     return;
   }
+  number_ = Number::kOnItsWay;
+  asked_early_ = false;
+  state_.round = round;
+  Persist();
+}
+
+// As long as nothing was committed nobody trains, and no probe is in anybody's way: probes run
+// while others still come, and the last of them is waited for only once.
+void Coordination::AskEarly() {
+  if (state_.committed_round > 0 || !blocked_.empty() || members_.members().empty()) return;
+  TakeNumber();
+  if (phase_ == Phase::kOver || number_ != Number::kOnDisk || asked_early_) return;
+  asked_early_ = true;
+  for (auto& [agent, member] : members_.members()) {
+    member.reported = false;
+    AskEarly(member);
+  }
+}
+
+void Coordination::AskEarly(const Member& member) {
+  if (!member.excluded) SendTo(member, Collect{.communicator_bytes = communicator_bytes_});
+}
+
+void Coordination::Open() {
+  TakeNumber();
+  if (phase_ == Phase::kOver) return;
   phase_ = Phase::kOpening;
   deadline_.reset();
   last_call_.reset();
   at_once_ = false;
   world_changed_ = false;
-  state_.round = round;
-  state_.prepared_digest.clear();
-  Persist(nullptr);
+  if (number_ == Number::kOnDisk) BeginCollecting();
 }
 
 void Coordination::On(const coordinator::Persisted& event) {
@@ -148,10 +174,9 @@ void Coordination::On(const coordinator::Persisted& event) {
   // An older state; a newer one is on its way.
   if (event.sequence != persist_sequence_) return;
   changed_ = true;
+  if (number_ == Number::kOnItsWay) number_ = Number::kOnDisk;
   if (phase_ == Phase::kOpening) {
     BeginCollecting();
-  } else if (phase_ == Phase::kSealing) {
-    BeginPreparing();
   } else if (phase_ == Phase::kCommitting) {
     BeginCommitted();
   }
@@ -184,27 +209,31 @@ void Coordination::BeginCollecting() {
   });
   for (Member* member : candidates) DropFromRound(*member);
   for (Member* member : candidates) {
-    member->reported = member->prepared = member->committed = false;
-    member->outcomes.clear();
+    member->prepared = member->committed = false;
+    if (!asked_early_) member->reported = false;
     if (FitsRound(*member)) AddToRound(*member);
   }
+  const bool asked = std::exchange(asked_early_, false);
+  number_ = Number::kNone;
   phase_ = Phase::kCollecting;
   reduction_.reset();
-  outstanding_ = 0;
-  for (const auto& [boot_id, count] : round_nodes_) outstanding_ += count;
   if (RoundNodes() < config_.min_nodes) {
     AbortRound("too few nodes are left", {});
     return;
   }
   deadline_ = Add(now_, config_.report_timeout);
   Say(absl::StrCat("round ", state_.round, " begins: ", RoundNodes(), " nodes"));
-  Broadcast(Collect{.communicator_bytes = communicator_bytes_}, Audience::kRound);
+  if (!asked) Broadcast(Collect{.communicator_bytes = communicator_bytes_}, Audience::kRound);
+  outstanding_ = std::ranges::count_if(
+      candidates, [](const Member* member) { return member->in_round && !member->reported; });
+  if (outstanding_ == 0) CombineReports();
 }
 
 void Coordination::OnMessage(Member& member, const Report& report) {
   if (!IsCurrent(member, "report", report.round)) return;
   // A second report of a round changes nothing.
-  if (phase_ != Phase::kCollecting || !member.in_round || member.reported) return;
+  const bool collecting = phase_ == Phase::kCollecting && member.in_round;
+  if ((!collecting && !asked_early_) || member.reported) return;
   absl::flat_hash_set<absl::string_view> announced(member.devices.begin(), member.devices.end());
   std::string wrong;
   for (const DeviceOutcome& device : report.devices) {
@@ -222,62 +251,7 @@ void Coordination::OnMessage(Member& member, const Report& report) {
     member.outcomes.push_back({.uuid = uuid, .message = "the agent did not report it"});
   }
   member.reported = true;
-  if (--outstanding_ == 0) CombineReports();
-}
-
-std::vector<Member*> Coordination::Participants() {
-  std::vector<Member*> participants;
-  for (auto& [agent, member] : members_.members()) {
-    if (member.in_round) participants.push_back(&member);
-  }
-  static constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
-  std::ranges::sort(participants, [](const Member* a, const Member* b) {
-    return std::tuple(a->node_rank.value_or(kLast), absl::string_view(a->agent)) <
-           std::tuple(b->node_rank.value_or(kLast), absl::string_view(b->agent));
-  });
-  return participants;
-}
-
-void Coordination::CombineReports() {
-  deadline_.reset();
-  const std::vector<Member*> participants = Participants();
-  std::vector<Contribution> contributions;
-  for (const Member* member : participants) {
-    contributions.push_back({.agent = member->agent,
-                             .boot_id = member->boot_id,
-                             .claims = &member->launcher,
-                             .outcomes = &member->outcomes});
-  }
-  Combined combined = Combine(contributions, config_.failed_device, config_.max_nodes);
-  for (const std::string& note : combined.notes) Say(note);
-  if (combined.failure.has_value()) {
-    Finish(combined.failure->exit_code, combined.failure->reason, {});
-    return;
-  }
-  for (const std::string& agent : combined.excluded) {
-    Member& member = *members_.Named(agent);
-    SendTo(member, Abort{.reason = "left out of the round: none of its devices can train"});
-    DropFromRound(member);
-    members_.Exclude(member);
-  }
-  if (RoundNodes() < config_.min_nodes) {
-    Finish(kExitNoAgreement,
-           absl::StrCat("too few nodes have a device that can train: ", RoundNodes(),
-                        " of at least ", config_.min_nodes),
-           combined.excluded);
-    return;
-  }
-  facts_ = std::move(combined.facts);
-  facts_.run_id = config_.run_id;
-  facts_.round = state_.round;
-  facts_.config_digest = members_.config()->digest;
-  facts_.workload = participants.front()->workload;
-  for (const Member* member : participants) facts_.simulated |= member->simulated;
-  if (config_.reduce == ReduceMode::kOff) {
-    Seal();
-  } else {
-    BeginReducing();
-  }
+  if (collecting && --outstanding_ == 0) CombineReports();
 }
 
 void Coordination::OnDropped(const std::string& agent, bool was_waited_for, Parting parting) {
@@ -291,7 +265,6 @@ void Coordination::OnDropped(const std::string& agent, bool was_waited_for, Part
       }
       return;
     case Phase::kReducing:
-    case Phase::kSealing:
     case Phase::kPreparing:
       AbortRound(absl::StrCat(agent, " is gone"), {agent});
       return;
@@ -318,6 +291,8 @@ void Coordination::AbortRound(std::string reason, std::vector<std::string> missi
   actions_.push_back(coordinator::RoundEnded{
       .round = state_.round, .reason = std::move(reason), .missing = std::move(missing)});
   phase_ = Phase::kJoining;
+  number_ = Number::kNone;
+  asked_early_ = false;
   reduction_.reset();
   deadline_.reset();
   last_call_.reset();

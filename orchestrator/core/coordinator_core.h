@@ -27,9 +27,8 @@ class Coordination;
 //   phase       waits for                       until           then
 //   joining     min_nodes; then the last call   join_timeout    opening; or the run ends
 //   opening     the round's number on the disk                  collecting
-//   collecting  everybody's report              report_timeout  reducing, or sealing
-//   reducing    everybody's minimum by NCCL     reduce_timeout  sealing; or another attempt
-//   sealing     the record on the disk                          preparing
+//   collecting  everybody's report              report_timeout  reducing, or preparing
+//   reducing    everybody's minimum by NCCL     reduce_timeout  preparing; or another attempt
 //   preparing   everybody's record on disk      commit_timeout  committing
 //   committing  the decision on the disk                        committed
 //   committed   a loss, a late joiner           for ever        opening of the next round
@@ -37,7 +36,8 @@ class Coordination;
 //
 // A member that is lost or leaves in joining or collecting is left out; from reducing to committing
 // the round is aborted, and the next begins at once if enough nodes remain; a committed record
-// stands. Agents that join in collecting take part, later ones in the next round.
+// stands. Agents that join in collecting take part, later ones in the next round. Until something
+// was committed, reports are asked for in joining already.
 class CoordinatorCore {
  public:
   // `restored` is the state that a former coordinator of this run left, if there was one: it goes

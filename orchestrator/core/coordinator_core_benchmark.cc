@@ -3,6 +3,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -99,19 +102,30 @@ class Cluster {
     for (const CoordinatorAction& action : core_.Handle(event, SteadyTime())) {
       if (const auto* persist = std::get_if<coordinator::Persist>(&action)) {
         benchmark::DoNotOptimize(ToJson(persist->state));
-        if (persist->record != nullptr) {
-          digest_ = persist->state.prepared_digest;
-          record_bytes_ = static_cast<int64_t>(persist->record->size());
-        }
         Give(coordinator::Persisted{persist->sequence, absl::OkStatus()});
+      } else if (const auto* send = std::get_if<coordinator::Send>(&action)) {
+        Take(send->frame);
       } else if (const auto* ended = std::get_if<coordinator::RoundEnded>(&action)) {
         rounds_ += ended->committed ? 1 : 0;
       }
     }
   }
 
+  // What is the same for all is read once.
+  void Take(const std::shared_ptr<const std::string>& bytes) {
+    if (std::exchange(last_, bytes) == bytes) return;
+    FrameDecoder decoder(kMemberPayloadLimit);
+    absl::string_view rest = *bytes;
+    const Message message = DecodeMessage(**decoder.Next(rest)).value();
+    const auto* const prepare = std::get_if<Prepare>(&message);
+    if (prepare == nullptr) return;
+    digest_ = prepare->digest;
+    record_bytes_ = static_cast<int64_t>(prepare->record.size());
+  }
+
   const int64_t nodes_;
   CoordinatorCore core_;
+  std::shared_ptr<const std::string> last_;
   std::string digest_;
   int64_t rounds_ = 0;
   int64_t record_bytes_ = 0;

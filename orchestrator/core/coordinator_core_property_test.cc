@@ -206,8 +206,9 @@ class Walk {
       EXPECT_GE(written_.value_or(CoordinatorState()).round, round) << "not on the disk yet";
       EXPECT_GE(round, last_round_) << "rounds do not increase";
       last_round_ = round;
-    } else if (const auto* prepare = std::get_if<Prepare>(&message)) {
-      EXPECT_EQ(written_->prepared_digest, prepare->digest);
+    } else if (std::holds_alternative<Prepare>(message)) {
+      EXPECT_EQ(written_->round, round);
+      EXPECT_LT(written_->committed_round, round);
     } else if (const auto* commit = std::get_if<Commit>(&message)) {
       EXPECT_EQ(written_->committed_digest, commit->digest);
       EXPECT_EQ(written_->committed_round, round);

@@ -11,14 +11,17 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(CoordinatorCoreTest, TwoNodes_AgreeAndCommit) {
   CoordinatorHarness run;
   const ConnectionId a = run.Join("a", 2);
   EXPECT_TRUE(run.Took<Welcome>(a).has_value());
-  EXPECT_FALSE(run.Took<Collect>(a).has_value());
+  EXPECT_EQ(run.Took<Collect>(a)->round, 1) << "nobody trains that a probe could disturb";
+  EXPECT_THAT(run.said, Not(HasSubstr("begins")));
   const ConnectionId b = run.Join("b");
-  EXPECT_EQ(run.Took<Collect>(a)->round, 1);
+  EXPECT_THAT(run.said, HasSubstr("round 1 begins: 2 nodes"));
+  EXPECT_FALSE(run.Took<Collect>(a).has_value()) << "once is enough";
   EXPECT_EQ(run.Took<Collect>(b)->round, 1);
   run.Report(a, 48);
   run.Report(b, 32);
@@ -43,6 +46,76 @@ TEST(CoordinatorCoreTest, TwoNodes_AgreeAndCommit) {
 }
 
 // ---- who is waited for, and for how long
+
+TEST(CoordinatorCoreTest, ReportBeforeTheRoundBegins_CountsInIt) {
+  CoordinatorHarness run;
+  const ConnectionId a = run.Join("a");
+  run.Report(a, 16);
+  run.Report(a, 64);
+  EXPECT_FALSE(run.Took<Prepare>(a).has_value());
+  const ConnectionId b = run.Join("b");
+  run.Report(b, 32);
+  EXPECT_EQ(run.Took<Prepare>(a)->digest, "round-1-batch-16-ranks-2") << "the second changes nothing";
+}
+
+TEST(CoordinatorCoreTest, AgentThatComesBackBeforeTheRoundBegins_IsAskedForWhatItHasNotReported) {
+  CoordinatorHarness run;
+  ConnectionId a = run.Join("a");
+  run.Break(a);
+  a = run.Join("a");
+  EXPECT_TRUE(run.Took<Collect>(a).has_value());
+  run.Report(a, 16);
+  run.Break(a);
+  a = run.Join("a");
+  EXPECT_FALSE(run.Took<Collect>(a).has_value());
+  const ConnectionId b = run.Join("b");
+  run.Report(b, 32);
+  EXPECT_EQ(run.Took<Prepare>(a)->digest, "round-1-batch-16-ranks-2");
+}
+
+TEST(CoordinatorCoreTest, LastReportBeforeTheLastCall_IsNotWaitedForAgain) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.max_nodes = 3;
+  CoordinatorHarness run(config);
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join("b");
+  run.Report(a, 16);
+  run.Report(b, 32);
+  EXPECT_FALSE(run.Took<Prepare>(a).has_value()) << "somebody may still come";
+  run.Pass(config.last_call, {a, b});
+  EXPECT_TRUE(run.Took<Prepare>(a).has_value());
+}
+
+TEST(CoordinatorCoreTest, AgentThatHasSeenMore_HasEverybodyAskedAgain) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig();
+  config.max_nodes = 3;
+  CoordinatorHarness run(config);
+  const ConnectionId a = run.Join("a");
+  run.Report(a, 16);
+  AgentHello seen = TestHello("b");
+  seen.round = 17;
+  const ConnectionId b = run.Join(seen);
+  EXPECT_EQ(run.Took<Collect>(a)->round, 18);
+  EXPECT_EQ(run.Took<Collect>(b)->round, 18);
+  run.Pass(config.last_call, {a, b});
+  run.Report(b, 32);
+  EXPECT_FALSE(run.Took<Prepare>(a).has_value()) << "what it reported was for round 1";
+  run.Report(a, 24);
+  EXPECT_EQ(run.Took<Prepare>(a)->digest, "round-18-batch-24-ranks-2");
+}
+
+TEST(CoordinatorCoreTest, NodesAfterACommit_AreNotAskedBeforeTheNextRoundBegins) {
+  CoordinatorHarness run;
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join("b");
+  run.RunRound({a, b});
+  run.Say(b, Leave{.reason = "x"});
+  run.Took<Collect>(a);
+  run.Pass(absl::Seconds(5), {a});
+  EXPECT_FALSE(run.Took<Collect>(a).has_value()) << "one node is not enough, and may still train";
+  run.Join("c");
+  EXPECT_EQ(run.Took<Collect>(a)->round, 2);
+}
 
 TEST(CoordinatorCoreTest, JoinTimeout_NamesWhoIsMissing) {
   CoordinatorConfig config = CoordinatorHarness::TestConfig(3, 3);
@@ -79,10 +152,10 @@ TEST(CoordinatorCoreTest, MaxNodes_StartAtOnceAndMinNodesAfterTheLastCall) {
   run.Pass(absl::Seconds(60), {a});
   const ConnectionId b = run.Join("b");
   run.Pass(absl::Seconds(4), {a, b});
-  EXPECT_FALSE(run.Took<Collect>(a).has_value());
+  EXPECT_THAT(run.said, Not(HasSubstr("begins")));
   const ConnectionId c = run.Join("c");
   run.Pass(absl::Milliseconds(1500), {a, b, c});
-  EXPECT_TRUE(run.Took<Collect>(a).has_value()) << "the last call is not prolonged";
+  EXPECT_THAT(run.said, HasSubstr("begins: 3 nodes")) << "the last call is not prolonged";
   EXPECT_TRUE(run.Took<Collect>(c).has_value());
   const ConnectionId d = run.Join("d");
   EXPECT_TRUE(run.Took<Collect>(d).has_value()) << "reports are still being collected";
@@ -94,7 +167,7 @@ TEST(CoordinatorCoreTest, LossInTheLastCall_TakesItBack) {
   run.Pass(absl::Seconds(1), {a, b});
   run.Break(b);
   run.Pass(absl::Seconds(10), {a});
-  EXPECT_FALSE(run.Took<Collect>(a).has_value()) << "one node is not enough";
+  EXPECT_THAT(run.said, Not(HasSubstr("begins"))) << "one node is not enough";
   run.Pass(absl::Seconds(600), {a});
   ASSERT_TRUE(run.finished.has_value());
   EXPECT_THAT(run.finished->text, HasSubstr("missing: b"));
@@ -106,7 +179,7 @@ TEST(CoordinatorCoreTest, AgentsOfOneBoot_AreOneNode) {
   second.boot_id = "boot-a";
   const ConnectionId a = run.Join("a");
   const ConnectionId a1 = run.Join(second);
-  EXPECT_FALSE(run.Took<Collect>(a).has_value());
+  EXPECT_THAT(run.said, Not(HasSubstr("begins")));
   const ConnectionId b = run.Join("b");
   EXPECT_TRUE(run.Took<Collect>(a1).has_value());
   run.RunRound({a, a1, b});

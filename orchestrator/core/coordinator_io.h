@@ -75,8 +75,6 @@ struct Close {
 struct Persist {
   int64_t sequence = 0;
   CoordinatorState state;
-  // The record that the state's prepared digest is of, where one was just made; otherwise null.
-  std::shared_ptr<const std::string> record;
 };
 
 // A line for the log and the terminal. Names in it come from peers; their characters are checked.

@@ -27,16 +27,13 @@ struct CoordinatorState {
   std::string run_id;
   // The last round that was begun.
   int64_t round = 0;
-  // The digest that was offered to everybody in `round`; empty: it did not get so far.
-  std::string prepared_digest;
   // The last round that was committed, its record's digest, and who had prepared it. 0: none.
   int64_t committed_round = 0;
   std::string committed_digest;
   std::vector<StateMember> members;
 };
 BOOST_DESCRIBE_STRUCT(CoordinatorState, (),
-                      (schema, run_id, round, prepared_digest, committed_round, committed_digest,
-                       members))
+                      (schema, run_id, round, committed_round, committed_digest, members))
 
 // Whether a state that was read is one that a coordinator of this run wrote. InvalidArgument names
 // the field, FailedPrecondition the other run.

@@ -12,7 +12,6 @@ using ::testing::HasSubstr;
 CoordinatorState Sample() {
   return {.run_id = "r",
           .round = 5,
-          .prepared_digest = "d",
           .committed_round = 4,
           .committed_digest = "c",
           .members = {{"a", "1"}}};

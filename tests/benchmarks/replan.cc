@@ -112,7 +112,6 @@ class Cluster {
     for (const CoordinatorAction& action : actions) {
       if (const auto* persist = std::get_if<coordinator::Persist>(&action)) {
         round_ = persist->state.round;
-        if (!persist->state.prepared_digest.empty()) digest_ = persist->state.prepared_digest;
         Give(coordinator::Persisted{.sequence = persist->sequence});
       } else if (const auto* send = std::get_if<coordinator::Send>(&action)) {
         Take(*send);
@@ -127,7 +126,10 @@ class Cluster {
       said_ = WholeMessage(*frame_).value();
     }
     if (std::holds_alternative<Collect>(said_)) ++collected_;
-    if (std::holds_alternative<Prepare>(said_)) ++prepared_;
+    if (const auto* prepare = std::get_if<Prepare>(&said_); prepare != nullptr) {
+      digest_ = prepare->digest;
+      ++prepared_;
+    }
     if (std::holds_alternative<Commit>(said_)) ++committed_;
   }
 
