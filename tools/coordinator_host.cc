@@ -40,6 +40,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorHost>> CoordinatorHost::Start(
                                                  {.bind_address = flags.bind_address,
                                                   .ports = flags.ports,
                                                   .handshake_timeout = flags.handshake_timeout,
+                                                  .handshakes = HandshakesFor(flags.config.max_nodes),
                                                   .log = hooks.say}));
   host->address_ = host->listener_->address();
   // Where this host has no way to others, what was bound says most.

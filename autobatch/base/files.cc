@@ -23,7 +23,8 @@ absl::Status Error(int error, absl::string_view doing, absl::string_view path) {
 // /dev/full, a pipe: there is nothing to rename.
 bool IsWrittenInPlace(const std::string& path) {
   std::error_code ignored;
-  return std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
+  const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
 }
 
 struct TemporaryFile {

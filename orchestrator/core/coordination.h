@@ -132,6 +132,7 @@ class Coordination {
   void StepReduction();
   void Seal();
   void SendPrepare(const Member& member);
+  CoordinatorState Decision();
   void Decide();
   void PutOutOthersWithARecord();
   void BeginCommitted();

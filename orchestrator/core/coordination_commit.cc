@@ -180,6 +180,7 @@ void Coordination::Seal() {
   deadline_ = Add(now_, config_.commit_timeout);
   outstanding_ = static_cast<int64_t>(facts_.members.size());
   for (const RoundMember& member : facts_.members) SendPrepare(*members_.Named(member.agent));
+  actions_.push_back(coordinator::Foresee{Decision()});
 }
 
 void Coordination::SendPrepare(const Member& member) {
@@ -215,6 +216,17 @@ void Coordination::PutOutOthersWithARecord() {
   }
 }
 
+CoordinatorState Coordination::Decision() {
+  CoordinatorState decision = state_;
+  decision.committed_round = state_.round;
+  decision.committed_digest = agreed_.digest;
+  decision.members.clear();
+  for (const RoundMember& member : facts_.members) {
+    decision.members.push_back({member.agent, members_.Named(member.agent)->incarnation});
+  }
+  return decision;
+}
+
 void Coordination::Decide() {
   deadline_.reset();
   PutOutOthersWithARecord();
@@ -222,13 +234,7 @@ void Coordination::Decide() {
     deadline_ = fence_;
     return;
   }
-  before_decision_ = state_;
-  state_.committed_round = state_.round;
-  state_.committed_digest = agreed_.digest;
-  state_.members.clear();
-  for (const RoundMember& member : facts_.members) {
-    state_.members.push_back({member.agent, members_.Named(member.agent)->incarnation});
-  }
+  before_decision_ = std::exchange(state_, Decision());
   world_changed_ = false;
   phase_ = Phase::kCommitting;
   Persist();

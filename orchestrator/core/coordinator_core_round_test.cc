@@ -315,6 +315,9 @@ TEST(CoordinatorCoreRoundTest, NothingIsSaid_BeforeItIsOnTheDisk) {
   EXPECT_FALSE(run.Took<Commit>(a).has_value());
   EXPECT_EQ(run.held.at(0).state.committed_round, 1);
   EXPECT_EQ(run.held.at(0).state.members.size(), 2u);
+  ASSERT_EQ(run.foreseen.size(), 1u);
+  EXPECT_EQ(run.foreseen[0].committed_digest, run.held.at(0).state.committed_digest);
+  EXPECT_EQ(run.foreseen[0].members.size(), 2u);
   run.Write();
   EXPECT_TRUE(run.Took<Commit>(a).has_value());
 }

@@ -146,6 +146,8 @@ void CoordinatorHarness::Do(const CoordinatorAction& action) {
     } else {
       Give(coordinator::Persisted{persist->sequence, absl::OkStatus()});
     }
+  } else if (const auto* foresee = std::get_if<coordinator::Foresee>(&action)) {
+    foreseen.push_back(foresee->state);
   } else if (const auto* say = std::get_if<coordinator::Say>(&action)) {
     absl::StrAppend(&said, say->text, "\n");
   } else if (const auto* ended = std::get_if<coordinator::RoundEnded>(&action)) {

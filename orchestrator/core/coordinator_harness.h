@@ -77,6 +77,7 @@ class CoordinatorHarness {
   std::map<ConnectionId, std::vector<Message>> inbox;
   std::map<ConnectionId, std::string> closed;
   std::vector<coordinator::Persist> writes;
+  std::vector<CoordinatorState> foreseen;
   std::vector<coordinator::Persist> held;
   std::vector<coordinator::RoundEnded> rounds;
   std::vector<coordinator::CommitConfirmed> confirmed;

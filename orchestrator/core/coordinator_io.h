@@ -77,6 +77,12 @@ struct Persist {
   CoordinatorState state;
 };
 
+// What Persist will ask for if all goes well: may be put on the disk beside the state, so that the
+// change is a rename. Means nothing before that.
+struct Foresee {
+  CoordinatorState state;
+};
+
 // A line for the log and the terminal. Names in it come from peers; their characters are checked.
 struct Say {
   std::string text;
@@ -117,8 +123,9 @@ using CoordinatorEvent =
                  coordinator::Woke, coordinator::Persisted, coordinator::Drain>;
 
 using CoordinatorAction =
-    std::variant<coordinator::Send, coordinator::Close, coordinator::Persist, coordinator::Say,
-                 coordinator::RoundEnded, coordinator::CommitConfirmed, coordinator::Finished>;
+    std::variant<coordinator::Send, coordinator::Close, coordinator::Persist, coordinator::Foresee,
+                 coordinator::Say, coordinator::RoundEnded, coordinator::CommitConfirmed,
+                 coordinator::Finished>;
 
 }  // namespace autobatch
 

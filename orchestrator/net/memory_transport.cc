@@ -103,6 +103,9 @@ class End : public std::enable_shared_from_this<End> {
   std::optional<SteadyTime> first_frame_;
   absl::Status closed_;
   FrameDecoder decoder_;
+  // What was taken off the queue last, and what of it was not read yet.
+  SharedBytes bytes_;
+  absl::string_view rest_;
 };
 
 asio::awaitable<absl::Status> End::AwaitBytes(Self self) {
@@ -119,16 +122,20 @@ asio::awaitable<absl::Status> End::AwaitBytes(Self self) {
 
 asio::awaitable<absl::StatusOr<Frame>> End::Receive(Self self) {
   co_await asio::this_coro::throw_if_cancelled(false);
-  absl::Status status =
-      co_await WithDeadline(self->timers_, self->first_frame_.value_or(SteadyTime::max()),
-                            "the peer's first message", AwaitBytes(self));
+  absl::Status status = self->closed_;
+  if (status.ok() && self->rest_.empty()) {
+    status = co_await WithDeadline(self->timers_, self->first_frame_.value_or(SteadyTime::max()),
+                                   "the peer's first message", AwaitBytes(self));
+    if (status.ok()) {
+      self->bytes_ = self->in_.queue.Pop();
+      self->rest_ = *self->bytes_;
+      self->in_.changed.Signal();
+    }
+  }
   if (status.ok()) {
-    const SharedBytes bytes = self->in_.queue.Pop();
-    self->in_.changed.Signal();
-    absl::string_view rest = *bytes;
-    absl::StatusOr<std::optional<Frame>> frame = self->decoder_.Next(rest);
-    if (frame.ok() && frame->has_value() && rest.empty()) co_return **std::move(frame);
-    status = frame.ok() ? absl::InvalidArgumentError("what was sent is not one frame")
+    absl::StatusOr<std::optional<Frame>> frame = self->decoder_.Next(self->rest_);
+    if (frame.ok() && frame->has_value()) co_return **std::move(frame);
+    status = frame.ok() ? absl::InvalidArgumentError("what was sent ends within a frame")
                         : std::move(frame).status();
   }
   self->Close(status);

@@ -85,6 +85,14 @@ TEST_F(MemoryTransportTest, Connect_SomebodyListens_FramesBothWays) {
   EXPECT_EQ(Run(agent_->Receive())->value().payload, "welcome");
 }
 
+TEST_F(MemoryTransportTest, Send_TwoFramesInOne_AreReadOneAfterTheOther) {
+  ASSERT_TRUE(Meet().ok());
+  ASSERT_TRUE(agent_->Send(std::make_shared<const std::string>(*Bytes(1, "one") + *Bytes(2, "two")))
+                  .ok());
+  EXPECT_EQ(Run(coordinator_->Receive())->value().payload, "one");
+  EXPECT_EQ(Run(coordinator_->Receive())->value().payload, "two");
+}
+
 TEST_F(MemoryTransportTest, Connect_NobodyListens_Unavailable) {
   listener_.reset();
   EXPECT_TRUE(absl::IsUnavailable(Meet()));

@@ -1,7 +1,9 @@
 #ifndef ORCHESTRATOR_NET_TLS_TRANSPORT_H_
 #define ORCHESTRATOR_NET_TLS_TRANSPORT_H_
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -23,6 +25,12 @@ namespace autobatch {
 // and must be cancelled and joined with it before the io_context ends; tasks and timers outlive
 // what is made here.
 
+// Places at the gate of a run of so many nodes: all of them come at once, and who is put off until
+// others are through idles meanwhile.
+inline size_t HandshakesFor(int64_t nodes) {
+  return static_cast<size_t>(std::clamp<int64_t>(nodes, 256, 4096));
+}
+
 struct TlsListenOptions {
   // One address to bind to, or "::" / "0.0.0.0" for all. "::" takes IPv4 too.
   std::string bind_address = "::";
@@ -33,7 +41,7 @@ struct TlsListenOptions {
   absl::Duration handshake_timeout = absl::Seconds(10);
   // Handshakes at a time, over all addresses. Where more come, the rest wait in the backlog, and
   // the oldest of the address that holds most makes room once it is older than `patience`.
-  size_t handshakes = 256;
+  size_t handshakes = HandshakesFor(0);
   absl::Duration patience = absl::Seconds(3);
   StreamLimits stream;
   // Where lines about refused peers go; empty: the log. They are escaped and rate-limited.

@@ -44,6 +44,25 @@ TEST_F(TlsTransportStreamTest, Receive_FrameCutIntoEveryPairOfPieces_SameFrame) 
   }
 }
 
+TEST_F(TlsTransportStreamTest, Send_TwoFramesInOne_AreReadOneAfterTheOther) {
+  Listen();
+  Meet();
+  ASSERT_TRUE(agent_->Send(Raw(*FrameBytes(5, "one") + *FrameBytes(6, "two"))).ok());
+  EXPECT_EQ(loop_.Run(coordinator_->Receive())->payload, "one");
+  EXPECT_EQ(loop_.Run(coordinator_->Receive())->payload, "two");
+}
+
+TEST_F(TlsTransportStreamTest, Finish_NobodyReceives_WhatComesIsDropped) {
+  Listen();
+  Meet();
+  ASSERT_TRUE(coordinator_->Send(FrameBytes(1, std::string(50'000, 'x'))).ok());
+  const auto agent_done = Start(agent_->Finish(InTen()));
+  const auto coordinator_done = Start(coordinator_->Finish(InTen()));
+  ASSERT_TRUE(Await(agent_done) && Await(coordinator_done));
+  EXPECT_TRUE(agent_done->ok()) << *agent_done;
+  EXPECT_TRUE(coordinator_done->ok()) << *coordinator_done;
+}
+
 TEST_F(TlsTransportStreamTest, Receive_LengthOverTheLimit_ResourceExhaustedAndClosed) {
   Listen();
   for (uint32_t length : {kStrangerPayloadLimit + 1, kMemberPayloadLimit + 1, 0x7fffffffu,

@@ -143,7 +143,9 @@ void AgentService::Do(agent::Connect& connect) {
 }
 
 asio::awaitable<void> AgentService::ConnectAfter(int64_t attempt, absl::Duration delay) {
-  co_await parts_.timers.WaitUntil(Add(parts_.timers.Now(), delay));
+  if (delay > absl::ZeroDuration()) {
+    co_await parts_.timers.WaitUntil(Add(parts_.timers.Now(), delay));
+  }
   if (attempt != attempt_) co_return;
   absl::StatusOr<std::unique_ptr<Connection>> connection = co_await parts_.connector.Connect(
       options_.coordinator, Add(parts_.timers.Now(), options_.connect_timeout));

@@ -4,6 +4,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/clock.h"
@@ -32,6 +33,24 @@ absl::StatusOr<std::optional<CoordinatorState>> LoadState(const SealedFile& file
   }
   return state;
 }
+
+namespace {
+
+// Two small frames to one peer leave as one, as a welcome and the first question do: it wakes up
+// once.
+bool JoinSends(const CoordinatorAction& first, CoordinatorAction& second) {
+  constexpr size_t kSmall = 4096;
+  const auto* const a = std::get_if<coordinator::Send>(&first);
+  auto* const b = std::get_if<coordinator::Send>(&second);
+  if (a == nullptr || b == nullptr || a->connection != b->connection ||
+      a->frame->size() + b->frame->size() > kSmall) {
+    return false;
+  }
+  b->frame = std::make_shared<const std::string>(*a->frame + *b->frame);
+  return true;
+}
+
+}  // namespace
 
 // One connection. The core knows it from Connected to Close or Disconnected; its reader may live a
 // little longer.
@@ -83,8 +102,10 @@ void CoordinatorService::Handle(CoordinatorEvent event) {
   while (!events_.empty() && !outcome_.has_value()) {
     const CoordinatorEvent next = std::move(events_.front());
     events_.pop_front();
-    for (CoordinatorAction& action : core_.Handle(next, timers_.Now())) {
-      std::visit([this](auto& wish) { Do(wish); }, action);
+    std::vector<CoordinatorAction> actions = core_.Handle(next, timers_.Now());
+    for (auto action = actions.begin(); action != actions.end(); ++action) {
+      if (action + 1 != actions.end() && JoinSends(*action, *(action + 1))) continue;
+      std::visit([this](auto& wish) { Do(wish); }, *action);
     }
   }
   handling_ = false;
@@ -117,6 +138,12 @@ void CoordinatorService::Do(coordinator::Persist& persist) {
              [this, sequence = persist.sequence](absl::Status status) {
                Handle(coordinator::Persisted{.sequence = sequence, .status = std::move(status)});
              });
+}
+
+void CoordinatorService::Do(coordinator::Foresee& foresee) {
+  // Where it fails, so does the write that it was for, or that does it all.
+  files_.Run([file = options_.state, text = ToJson(foresee.state)] { return file.Foresee(text); },
+             [](const absl::Status&) {});
 }
 
 void CoordinatorService::Do(coordinator::Say& say) {

@@ -79,6 +79,7 @@ class CoordinatorService {
   void Do(coordinator::Send& send);
   void Do(coordinator::Close& close);
   void Do(coordinator::Persist& persist);
+  void Do(coordinator::Foresee& foresee);
   void Do(coordinator::Say& say);
   void Do(coordinator::RoundEnded& ended);
   void Do(coordinator::CommitConfirmed& confirmed);

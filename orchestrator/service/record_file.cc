@@ -13,8 +13,8 @@ namespace autobatch {
 
 absl::Status RecordFile::Prepare(absl::string_view record) const {
   AB_RETURN_IF_ERROR(Remove(path_));
-  AB_RETURN_IF_ERROR(WriteFileAtomically(prepared_path(), record));
-  return SyncFolderOf(path_);
+  // Its name need not outlast a power cut before it is committed: after one, nothing is prepared.
+  return WriteFileAtomically(prepared_path(), record);
 }
 
 absl::Status RecordFile::Commit() const {

@@ -1,6 +1,7 @@
 #include "orchestrator/service/sealed_file.h"
 
 #include <cstddef>
+#include <cstdio>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -17,9 +18,22 @@ constexpr absl::string_view kFormat = "autobatch.sealed.v1";
 }  // namespace
 
 absl::Status SealedFile::Write(absl::string_view content) const {
-  AB_RETURN_IF_ERROR(WriteFileAtomically(
-      path_, absl::StrCat(kFormat, " ", content.size(), " ", seal_(content), "\n", content)));
+  const std::string text = Sealed(content);
+  // What has this name was on the disk before it got it.
+  const absl::StatusOr<std::string> foreseen = ReadFile(foreseen_path());
+  if (!foreseen.ok() || *foreseen != text ||
+      std::rename(foreseen_path().c_str(), path_.c_str()) != 0) {
+    AB_RETURN_IF_ERROR(WriteFileAtomically(path_, text));
+  }
   return SyncFolderOf(path_);
+}
+
+absl::Status SealedFile::Foresee(absl::string_view content) const {
+  return WriteFileAtomically(foreseen_path(), Sealed(content));
+}
+
+std::string SealedFile::Sealed(absl::string_view content) const {
+  return absl::StrCat(kFormat, " ", content.size(), " ", seal_(content), "\n", content);
 }
 
 absl::StatusOr<std::string> SealedFile::Read() const {

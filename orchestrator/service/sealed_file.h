@@ -29,11 +29,17 @@ class SealedFile {
   // power cut.
   absl::Status Write(absl::string_view content) const;
 
+  // Puts beside the file what Write() will probably be given next: it is a rename then, instead of a
+  // write that is waited for.
+  absl::Status Foresee(absl::string_view content) const;
+  std::string foreseen_path() const { return path_ + ".next"; }
+
   // The content. NotFound: there is no file. DataLoss: it is torn, changed, sealed with another
   // secret or no such file at all; the message says which.
   absl::StatusOr<std::string> Read() const;
 
  private:
+  std::string Sealed(absl::string_view content) const;
   absl::Status Damaged(absl::string_view how) const;
 
   std::string path_;

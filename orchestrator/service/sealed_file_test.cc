@@ -40,6 +40,19 @@ TEST(SealedFileTest, WhatWasWritten_IsReadBack) {
   }
 }
 
+TEST(SealedFileTest, WhatWasForeseen_CountsOnceItIsWritten) {
+  const SealedFile file = FileNamed("foreseen");
+  ASSERT_TRUE(file.Foresee("two").ok());
+  EXPECT_EQ(file.Read().status().code(), absl::StatusCode::kNotFound);
+  ASSERT_TRUE(file.Write("one").ok()) << "it came otherwise";
+  EXPECT_EQ(*file.Read(), "one");
+  ASSERT_TRUE(file.Write("two").ok());
+  EXPECT_EQ(*file.Read(), "two");
+  EXPECT_FALSE(std::filesystem::exists(file.foreseen_path())) << "it was renamed";
+  ASSERT_TRUE(file.Write("two").ok());
+  EXPECT_EQ(*file.Read(), "two");
+}
+
 TEST(SealedFileTest, NoFile_IsNotFound) {
   const SealedFile file = FileNamed("none");
   EXPECT_EQ(file.Read().status().code(), absl::StatusCode::kNotFound);

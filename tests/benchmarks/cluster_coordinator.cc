@@ -58,6 +58,7 @@ int Main(int64_t nodes, const std::string& folder) {
       ListenTls(tasks, *timers, credentials,
                 {.bind_address = "127.0.0.1",
                  .ports = {0, 0},
+                 .handshakes = HandshakesFor(nodes),
                  // All agents have one address here, and a crowd from one address is a flood.
                  .patience = absl::Seconds(10)})
           .value();

@@ -66,6 +66,7 @@ class CoordinatorHost {
   void Do(const coordinator::Send& action);
   void Do(const coordinator::Close& action);
   void Do(const coordinator::Persist& action);
+  void Do(const coordinator::Foresee&) {}
   void Do(const coordinator::Say& action);
   void Do(const coordinator::RoundEnded& action);
   void Do(const coordinator::CommitConfirmed& action);
