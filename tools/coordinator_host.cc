@@ -36,12 +36,13 @@ absl::StatusOr<std::unique_ptr<CoordinatorHost>> CoordinatorHost::Start(
   const SealedFile state(flags.state_directory + "/coordinator.state", seal);
   AB_ASSIGN_OR_RETURN(std::optional<CoordinatorState> restored,
                       LoadState(state, flags.config.run_id));
-  AB_ASSIGN_OR_RETURN(host->listener_, ListenTls(host->tasks_, *host->timers_, credentials,
-                                                 {.bind_address = flags.bind_address,
-                                                  .ports = flags.ports,
-                                                  .handshake_timeout = flags.handshake_timeout,
-                                                  .handshakes = HandshakesFor(flags.config.max_nodes),
-                                                  .log = hooks.say}));
+  AB_ASSIGN_OR_RETURN(host->listener_,
+                      ListenTls(host->tasks_, *host->timers_, credentials,
+                                {.bind_address = flags.bind_address,
+                                 .ports = flags.ports,
+                                 .handshake_timeout = flags.handshake_timeout,
+                                 .handshakes = HandshakesFor(flags.config.max_nodes),
+                                 .log = hooks.say}));
   host->address_ = host->listener_->address();
   // Where this host has no way to others, what was bound says most.
   host->address_.host =

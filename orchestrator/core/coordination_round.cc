@@ -139,7 +139,8 @@ void Coordination::TakeNumber() {
 // As long as nothing was committed nobody trains, and no probe is in anybody's way: probes run
 // while others still come, and the last of them is waited for only once.
 void Coordination::AskEarly() {
-  if (state_.committed_round > 0 || !blocked_.empty() || members_.members().empty()) return;
+  if (state_.committed_round > 0 || !blocked_.empty()) return;
+  if (members_.members().empty() && strangers_.empty()) return;
   TakeNumber();
   if (phase_ == Phase::kOver || number_ != Number::kOnDisk || asked_early_) return;
   asked_early_ = true;
@@ -360,6 +361,8 @@ void Coordination::Finish(int exit_code, std::string reason,
     actions_.push_back(coordinator::Close{*member.connection, reason});
   }
   for (const auto& [connection, address] : strangers_) {
+    // They have proved who they are, and were about to join.
+    if (abort != nullptr) actions_.push_back(coordinator::Send{connection, abort});
     actions_.push_back(coordinator::Close{connection, reason});
   }
   strangers_.clear();

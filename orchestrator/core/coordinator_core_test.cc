@@ -55,7 +55,8 @@ TEST(CoordinatorCoreTest, ReportBeforeTheRoundBegins_CountsInIt) {
   EXPECT_FALSE(run.Took<Prepare>(a).has_value());
   const ConnectionId b = run.Join("b");
   run.Report(b, 32);
-  EXPECT_EQ(run.Took<Prepare>(a)->digest, "round-1-batch-16-ranks-2") << "the second changes nothing";
+  EXPECT_EQ(run.Took<Prepare>(a)->digest, "round-1-batch-16-ranks-2")
+      << "the second changes nothing";
 }
 
 TEST(CoordinatorCoreTest, AgentThatComesBackBeforeTheRoundBegins_IsAskedForWhatItHasNotReported) {

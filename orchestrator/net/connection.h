@@ -35,8 +35,8 @@ class Connection {
   virtual const Peer& peer() const = 0;
 
   // Puts a frame, or several in one, into the bounded queue of this connection, and never waits: a
-  // peer that does not read delays nobody else. ResourceExhausted: the queue is full, and the peer was dropped for it;
-  // otherwise why the connection is closed.
+  // peer that does not read delays nobody else. ResourceExhausted: the queue is full, and the peer
+  // was dropped for it; otherwise why the connection is closed.
   virtual absl::Status Send(SharedBytes frame) = 0;
 
   // The next frame; one call at a time. OutOfRange: the peer closed the connection in order.

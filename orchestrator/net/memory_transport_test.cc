@@ -87,8 +87,8 @@ TEST_F(MemoryTransportTest, Connect_SomebodyListens_FramesBothWays) {
 
 TEST_F(MemoryTransportTest, Send_TwoFramesInOne_AreReadOneAfterTheOther) {
   ASSERT_TRUE(Meet().ok());
-  ASSERT_TRUE(agent_->Send(std::make_shared<const std::string>(*Bytes(1, "one") + *Bytes(2, "two")))
-                  .ok());
+  ASSERT_TRUE(
+      agent_->Send(std::make_shared<const std::string>(*Bytes(1, "one") + *Bytes(2, "two"))).ok());
   EXPECT_EQ(Run(coordinator_->Receive())->value().payload, "one");
   EXPECT_EQ(Run(coordinator_->Receive())->value().payload, "two");
 }

@@ -129,8 +129,7 @@ TlsStream::Step Session::WriteSome() {
       written_ = queue_.Pop();
       written_size_ = 0;
     }
-    const TlsStream::Step step =
-        stream_->Write(absl::string_view(*written_).substr(written_size_));
+    const TlsStream::Step step = stream_->Write(absl::string_view(*written_).substr(written_size_));
     if (step.waits) return step;
     if (step.error) End(NetStatus(step.error, "cannot send"));
     written_size_ += step.size;
@@ -214,9 +213,9 @@ asio::awaitable<absl::StatusOr<Frame>> Session::Receive(Self self) {
   const absl::Status status = NetStatus(error, "cannot receive");
   if (absl::IsOutOfRange(status)) {
     // The peer said good-bye and waits for ours: then it knows that all it sent was read.
-    (void)co_await WithDeadline(
-        self->timers_, Add(self->timers_.Now(), self->limits_.send_timeout),
-        absl::StrCat("saying good-bye to ", self->peer_.address), ShutDown(self));
+    (void)co_await WithDeadline(self->timers_, Add(self->timers_.Now(), self->limits_.send_timeout),
+                                absl::StrCat("saying good-bye to ", self->peer_.address),
+                                ShutDown(self));
     if (!self->decoder_.AtBoundary()) {
       co_return self->End(absl::DataLossError("the peer closed the connection within a message"));
     }

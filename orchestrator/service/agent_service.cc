@@ -225,16 +225,15 @@ void AgentService::Do(agent::WritePrepared& write) {
 }
 
 void AgentService::Do(agent::WriteCommitted& write) {
-  files_.Run(
-      [file = record_file_] { return file.Commit(); },
-      [this, round = write.round, generation = generation_,
-       record = prepared_](absl::Status status) {
-        if (status.ok() && generation == generation_) {
-          committed_ = record;
-          announced_ = false;
-        }
-        Handle(agent::CommittedWritten{.round = round, .status = std::move(status)});
-      });
+  files_.Run([file = record_file_] { return file.Commit(); },
+             [this, round = write.round, generation = generation_,
+              record = prepared_](absl::Status status) {
+               if (status.ok() && generation == generation_) {
+                 committed_ = record;
+                 announced_ = false;
+               }
+               Handle(agent::CommittedWritten{.round = round, .status = std::move(status)});
+             });
 }
 
 void AgentService::Do(agent::WithdrawRecord& withdraw) {

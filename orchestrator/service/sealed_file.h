@@ -29,8 +29,8 @@ class SealedFile {
   // power cut.
   absl::Status Write(absl::string_view content) const;
 
-  // Puts beside the file what Write() will probably be given next: it is a rename then, instead of a
-  // write that is waited for.
+  // Puts beside the file what Write() will probably be given next: it is a rename then, instead of
+  // a write that is waited for.
   absl::Status Foresee(absl::string_view content) const;
   std::string foreseen_path() const { return path_ + ".next"; }
 
