@@ -24,10 +24,12 @@ std::optional<Refuse> Coordination::Repel(const AgentHello& hello) {
                                          Misconduct::kAllowed, " times; it may come back in ",
                                          absl::FormatDuration(absl::Ceil(out, absl::Seconds(1))))};
   }
-  if (hello.round - kUnknownRounds > state_.round) {
+  // The number of a round that has not begun says nothing.
+  const int64_t known = number_ == Number::kNone ? state_.round : state_.round - 1;
+  if (hello.round - kUnknownRounds > known) {
     return Refuse{.code = RefuseCode::kContradiction,
                   .reason = absl::StrCat(hello.agent, " has seen round ", hello.round,
-                                         ", and the last that this run knows of is ", state_.round,
+                                         ", and the last that this run knows of is ", known,
                                          ": no run loses more than ", kUnknownRounds, " rounds")};
   }
   return std::nullopt;
@@ -53,7 +55,9 @@ void Coordination::OnHello(ConnectionId connection, const AgentHello& hello) {
   }
   strangers_.erase(connection);
   Member& member = *admission.member;
-  highest_seen_ = std::max(highest_seen_, hello.round);
+  // Who comes back knows the number that we asked it by.
+  const bool ours = admission.back && asked_early_ && hello.round == state_.round;
+  if (!ours) highest_seen_ = std::max(highest_seen_, hello.round);
   changed_ = true;
   blocked_.clear();
   if (admission.replaced.has_value()) {
@@ -101,7 +105,7 @@ void Coordination::CatchUp(Member& member, const AgentHello& hello) {
                                         : absl::StrCat("in reserve: round ", state_.round,
                                                        " has its ", RoundNodes(), " nodes")});
   }
-  if (asked_early_ && !member.reported && hello.round < state_.round) AskEarly(member);
+  if (asked_early_ && !member.reported && hello.round <= state_.round) AskEarly(member);
   if (!IsWaitedFor(member)) return;
   if (phase_ == Phase::kCollecting) {
     SendTo(member, Collect{.communicator_bytes = communicator_bytes_});

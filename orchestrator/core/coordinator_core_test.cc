@@ -63,11 +63,14 @@ TEST(CoordinatorCoreTest, AgentThatComesBackBeforeTheRoundBegins_IsAskedForWhatI
   CoordinatorHarness run;
   ConnectionId a = run.Join("a");
   run.Break(a);
-  a = run.Join("a");
-  EXPECT_TRUE(run.Took<Collect>(a).has_value());
+  AgentHello asked = TestHello("a");
+  asked.round = 1;
+  a = run.Join(asked);
+  EXPECT_EQ(run.Took<Collect>(a)->round, 1);
+  EXPECT_EQ(run.writes.size(), 1u) << "it is the same round";
   run.Report(a, 16);
   run.Break(a);
-  a = run.Join("a");
+  a = run.Join(asked);
   EXPECT_FALSE(run.Took<Collect>(a).has_value());
   const ConnectionId b = run.Join("b");
   run.Report(b, 32);
