@@ -106,10 +106,8 @@ class Coordination {
   void AdvanceCommitted();
   void OnDeadline();
 
-  // Has the number of the next round written, unless that is done or under way.
-  void TakeNumber();
-  // Asks those who are there before it is known who else will be.
-  void AskEarly();
+  void TakeNumber();  // written, unless that is done or under way
+  void AskEarly();    // before it is known who else will come
   void AskEarly(const Member& member);
   void Open();
   void BeginCollecting();
@@ -165,19 +163,17 @@ class Coordination {
   std::optional<SteadyTime> last_call_;
   // The next round need not wait for a last call: it repeats one that lost a member.
   bool at_once_ = false;
-  // How far `state_.round` is as the number of a round that has not begun: unused ones are none.
+  // How far `state_.round` is as the number of a round that has not begun.
   enum class Number { kNone, kOnItsWay, kOnDisk };
   Number number_ = Number::kNone;
-  // Reports for it are taken already.
-  bool asked_early_ = false;
+  bool asked_early_ = false;  // reports for it are taken already
   // Somebody who was put out may let training start on an older record until then.
   SteadyTime fence_;
   // Why this membership cannot have a record; a change of it lifts that.
   std::string blocked_;
 
   CoordinatorState state_;
-  // What was committed before `state_` says so of the present round.
-  CoordinatorState before_decision_;
+  CoordinatorState before_decision_;  // `state_` without the commit of the present round
   // The highest round that any agent has seen, lest an old state repeats one.
   int64_t highest_seen_ = 0;
   int64_t persist_sequence_ = 0;
