@@ -59,6 +59,22 @@ absl::StatusOr<std::string> Formatted(OutputFormat format, const NodeReport& rep
   return absl::InternalError("unknown format");
 }
 
+// What the lines of --format env have no place for: a batch of the CPU's because no driver answers,
+// or one that the command ignores, must not enter a launch script unseen.
+std::string WarningLines(const NodeReport& report) {
+  std::string lines;
+  for (const std::string& warning : report.warnings) {
+    absl::StrAppend(&lines, "warning: ", EscapeControls(warning), "\n");
+  }
+  for (const DeviceResult& result : report.devices) {
+    for (const std::string& warning : result.warnings) {
+      absl::StrAppend(&lines, EscapeControls(result.device.address),
+                      ": warning: ", EscapeControls(warning), "\n");
+    }
+  }
+  return lines;
+}
+
 // Writes everything asked for. An output that is lost does not keep back the others; the error
 // names all that were lost.
 absl::Status WriteOutputs(const CommandLine& line, const NodeReport& report) {
@@ -79,6 +95,8 @@ absl::Status WriteOutputs(const CommandLine& line, const NodeReport& report) {
   if (!table_shown && !line.quiet) {
     keep(WriteAll(STDERR_FILENO, ResultTable(report, Terminal::Width(STDERR_FILENO, 100)),
                   "stderr"));
+  } else if (!json_on_stdout && line.format == OutputFormat::kEnv) {
+    keep(WriteAll(STDERR_FILENO, WarningLines(report), "stderr"));
   }
   return lost.empty() ? absl::OkStatus() : absl::DataLossError(absl::StrJoin(lost, "; "));
 }

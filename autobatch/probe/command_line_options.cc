@@ -91,7 +91,7 @@ po::options_description OutputOptions() {
              "what stdout gets: table, json, or env (lines for eval) (default: table)")
       .Value("json", "FILE|-", "write the whole report, every trial included; - is stdout")
       .Value("html", "FILE", "write a page with the memory-against-batch plot of each device")
-      .Switch("quiet,q", "no banner and no progress on stderr")
+      .Switch("quiet,q", "no banner and no progress on stderr; warnings stay")
       .Switch("no-cache", "do not use or keep earlier answers")
       .Value("cache-dir", "DIR", "where they are (default: $XDG_CACHE_HOME/autobatch/results)")
       .HelpAndVersion();

@@ -174,6 +174,13 @@ class ProbeCommandTest(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("held no more memory", " ".join(report["devices"][0]["warnings"]))
 
+    def test_lines_for_a_shell_do_not_hide_the_doubt(self):
+        run = probe("--device", "cpu", "--no-cache", "--memory-limit", "500MiB", "--max-batch", "64", "--quiet",
+                    "--format", "env", "--", sys.executable, "-c", "b = b'x' * 10000000", "{batch}", cwd=self.folder)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertTrue(run.stdout.startswith("AUTOBATCH_MICRO_BATCH=64\n"), run.stdout)
+        self.assertIn("cpu: warning: a batch of 64 held no more memory", run.stderr)
+
     def test_program_that_fails_says_why(self):
         run, report = self.run_probe("--", sys.executable, "-c", "raise ValueError('no data in {batch}')")
         self.assertEqual(run.returncode, 5, run.stderr)
