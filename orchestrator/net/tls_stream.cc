@@ -27,7 +27,7 @@ struct TlsStreamSocket {
   static int Read(BIO* bio, char* bytes, int most) {
     TlsStream& stream = Of(bio);
     BIO_clear_retry_flags(bio);
-    if (stream.drained_) {
+    if (stream.has_read_) {
       BIO_set_retry_read(bio);
       return -1;
     }
@@ -41,7 +41,7 @@ struct TlsStreamSocket {
       return -1;
     }
     stream.at_end_ = size == 0;
-    stream.drained_ = size > 0 && size < most;
+    stream.has_read_ = size > 0;
     return static_cast<int>(size);
   }
 
@@ -152,7 +152,7 @@ asio::awaitable<boost::system::error_code> TlsStream::Handshake() {
 asio::awaitable<boost::system::error_code> TlsStream::Wait(WaitType type) {
   co_await asio::this_coro::throw_if_cancelled(false);
   const auto [error] = co_await socket_.async_wait(type, asio::as_tuple(asio::use_awaitable));
-  drained_ = false;
+  has_read_ = false;
   co_return error;
 }
 

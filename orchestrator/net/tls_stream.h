@@ -66,8 +66,9 @@ class TlsStream {
 
   boost::asio::ip::tcp::socket socket_;
   SSL* const ssl_;
-  // Everything that had come was read: nothing to ask the socket for before the next wait.
-  bool drained_ = false;
+  // The socket is read once for each wait: mostly nothing more has come, and a peer that sends
+  // without end would keep the thread for itself.
+  bool has_read_ = false;
   bool at_end_ = false;
   int socket_error_ = 0;
 };

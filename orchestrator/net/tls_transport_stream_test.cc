@@ -2,6 +2,10 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,6 +54,42 @@ TEST_F(TlsTransportStreamTest, Send_TwoFramesInOne_AreReadOneAfterTheOther) {
   ASSERT_TRUE(agent_->Send(Raw(*FrameBytes(5, "one") + *FrameBytes(6, "two"))).ok());
   EXPECT_EQ(loop_.Run(coordinator_->Receive())->payload, "one");
   EXPECT_EQ(loop_.Run(coordinator_->Receive())->payload, "two");
+}
+
+// Somebody else on the thread: counts its turns, until there is nothing to wait for.
+void TakeTurns(boost::asio::io_context* io, int* turns, const bool* over) {
+  if (*over) return;
+  ++*turns;
+  boost::asio::post(*io, [=] { TakeTurns(io, turns, over); });
+}
+
+// The most frames, of so many that come, that are read between two turns of somebody else.
+boost::asio::awaitable<int> MostInATurn(Connection* from, int frames, const int* turns) {
+  int most = 0;
+  int turn = *turns;
+  for (int received = 0, since = 0; received < frames; ++received) {
+    if (!(co_await from->Receive()).ok()) co_return frames;
+    since = *turns == turn ? since + 1 : 1;
+    turn = *turns;
+    most = std::max(most, since);
+  }
+  co_return most;
+}
+
+TEST_F(TlsTransportStreamTest, Receive_PeerThatSendsWithoutEnd_LeavesOthersTheirTurn) {
+  constexpr int kFrames = 200;
+  Listen();
+  Meet();
+  for (int i = 0; i < kFrames; ++i) {
+    ASSERT_TRUE(agent_->Send(FrameBytes(1, std::string(1000, 'x'))).ok());
+  }
+  loop_.Settle();
+  int turns = 0;
+  bool over = false;
+  TakeTurns(&loop_.io, &turns, &over);
+  EXPECT_LT(loop_.Run(MostInATurn(coordinator_.get(), kFrames, &turns)), kFrames / 4);
+  over = true;
+  loop_.Settle();
 }
 
 TEST_F(TlsTransportStreamTest, Finish_NobodyReceives_WhatComesIsDropped) {
