@@ -93,7 +93,7 @@ std::string Coordination::StandingDigest(const AgentHello& hello) const {
 }
 
 void Coordination::CatchUp(Member& member, const AgentHello& hello) {
-  if (phase_ == Phase::kCollecting && !member.in_round && FitsRound(member)) {
+  if (phase_ == Phase::kCollecting && !member.in_round && !member.excluded && FitsRound(member)) {
     AddToRound(member);
     ++outstanding_;
   }

@@ -93,6 +93,29 @@ TEST(CoordinatorCoreRoundTest, AgentWithoutAnyBatch_IsLeftOutByPolicyAndStaysOut
   EXPECT_FALSE(run.Took<Collect>(run.a).has_value()) << "it is no late joiner";
 }
 
+TEST(CoordinatorCoreRoundTest, AgentThatWasLeftOutAndComesBack_IsNotWaitedFor) {
+  CoordinatorConfig config = With(FailedDevicePolicy::kExclude, 2);
+  config.max_nodes = 4;
+  CoordinatorHarness run(config);
+  const auto [a, b, c] = run.JoinAll("a", "b", "c");
+  run.Report({a, c}, 8);
+  run.Say(b, Report{.devices = {kCrashed}});
+  run.Pass(config.last_call, {a, b, c});
+  EXPECT_EQ(run.Took<Prepare>(a)->digest, "round-1-batch-8-ranks-2");
+  run.Prepare({a, c});
+  run.Commit({a, c});
+  run.Say(c, Leave{.reason = "SIGTERM"});
+  const ConnectionId d = run.Join("d");
+  run.Pass(config.last_call, {a, b, d});
+  ASSERT_TRUE(run.Took<Collect>(d).has_value());
+  run.Break(b);
+  run.Join("b");
+  run.Report({a, d}, 8);
+  const auto prepare = run.Took<Prepare>(a);
+  ASSERT_TRUE(prepare.has_value()) << "nobody else has anything to report";
+  EXPECT_EQ(prepare->digest, "round-2-batch-8-ranks-2");
+}
+
 TEST(CoordinatorCoreRoundTest, TooFewAgentsWithABatch_EndTheRun) {
   Pair run(With(FailedDevicePolicy::kExclude, 2));
   run.Report(run.a, 8);
