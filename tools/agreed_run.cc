@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/files.h"
 #include "autobatch/base/mutex.h"
@@ -39,6 +40,10 @@ class AgreedRun {
     }
     const absl::StatusOr<HostedRun> run = PlanHostedRun(line_, launcher, world_, RandomWord());
     if (!run.ok()) return Complain(run.status(), kExitUsage);
+    // What can be told now is not to be told after minutes of probing, nor to the other nodes.
+    const absl::Status real =
+        CheckRealDevices(absl::StartsWith(run->agent.probe.devices, "sim:"), line_.allow_simulated);
+    if (!real.ok()) return Complain(real);
     int exit_code = kExitInternal;
     auto agreement = HostedAgreement::Start(*run, launcher, lines_, exit_code);
     if (!agreement.ok()) return Complain(agreement.status(), exit_code);

@@ -44,7 +44,7 @@ absl::StatusOr<Record> ReadStoredRecord(const std::string& path, absl::string_vi
 absl::Status CheckRealDevices(bool simulated, bool allowed) {
   if (!simulated || allowed) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "the record's batch was found on simulated devices, which no training may rely on; probe the "
+      "a batch that was found on simulated devices is none that training may rely on; probe the "
       "real ones, or give --allow-simulated to try the launch itself");
 }
 

@@ -72,6 +72,7 @@ class AgreedTest(unittest.TestCase):
         run = self.launch("--device", "sim:rtx3090", *PROBE, "--", "touch", self.folder / "started")
         self.assertEqual(run.returncode, 2, run.stderr)
         self.assertIn("--allow-simulated", run.stderr)
+        self.assertNotIn("joined", run.stderr)  # It is told before anything is probed.
         self.assertFalse((self.folder / "started").exists())
         run = self.launch(*SIMULATED, "--", *self.train)
         self.assertEqual(run.returncode, 0, run.stderr)
