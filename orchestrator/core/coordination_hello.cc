@@ -68,8 +68,9 @@ void Coordination::OnHello(ConnectionId connection, const AgentHello& hello) {
     ++round_nodes_[member.boot_id];
   }
   Say(absl::StrCat(member.agent, " at ", address, admission.back ? " is back" : " joined",
-                   ", with ", member.devices.size(), " devices; ", members_.NodeCount(),
-                   " nodes of ", config_.min_nodes, " to ", config_.max_nodes));
+                   ", with ", member.devices.size(),
+                   member.devices.size() == 1 ? " device; " : " devices; ", members_.NodeCount(),
+                   " of ", config_.min_nodes, " to ", config_.max_nodes, " nodes"));
   const std::string standing = StandingDigest(hello);
   member.has_record = !standing.empty();
   SendTo(member, Welcome{.heartbeat_ms = absl::ToInt64Milliseconds(config_.heartbeat),

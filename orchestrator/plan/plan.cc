@@ -281,9 +281,11 @@ absl::StatusOr<PlanRow> RowFor(const Plan& plan, int64_t processes) {
           absl::StrCat("no row for WORLD_SIZE ", processes, ": ", unserved.reason));
     }
   }
-  return absl::NotFoundError(absl::StrCat("no row for WORLD_SIZE ", processes, ": there are ",
-                                          plan.rows.front().processes, " to ",
-                                          plan.rows.back().processes));
+  const int64_t least = plan.rows.front().processes;
+  const int64_t most = plan.rows.back().processes;
+  return absl::NotFoundError(absl::StrCat("no row for WORLD_SIZE ", processes, ": the plan is for ",
+                                          least == most ? "" : absl::StrCat(least, " to "), most,
+                                          " ranks; start as many"));
 }
 
 }  // namespace autobatch

@@ -191,7 +191,7 @@ TEST(Plan, ModelParallelRanks_DoNotCountAsDataParallel) {
   EXPECT_EQ(row->world_size, 4);
   EXPECT_EQ(Spelt(*row), "4x[2x64]");
   EXPECT_THAT(RowFor(*plan, 7).status().message(), HasSubstr("no multiple of the 2 processes"));
-  EXPECT_THAT(RowFor(*plan, 10).status().message(), HasSubstr("there are 2 to 8"));
+  EXPECT_THAT(RowFor(*plan, 10).status().message(), HasSubstr("the plan is for 2 to 8 ranks"));
   EXPECT_FALSE(RowFor(*plan, 0).ok());
 }
 
