@@ -156,9 +156,8 @@ TEST(EnvelopeProperty, RandomCurves_LargestWithinKeepsToTheUpperEdge) {
       ASSERT_GE(fit->Upper(points[i].batch) * (1 + 1e-12), points[i].bytes) << "round " << round;
     }
     int64_t before = 0;
-    for (double budget = 1e9; budget < 1e14; budget *= 3) {
-      const int64_t bytes = static_cast<int64_t>(budget);
-      const int64_t batch = fit->LargestWithin(bytes);
+    for (int64_t budget = 1'000'000'000; budget < 100'000'000'000'000; budget *= 3) {
+      const int64_t batch = fit->LargestWithin(budget);
       ASSERT_GE(batch, before) << "round " << round;
       before = batch;
       if (batch > 0) ASSERT_LE(fit->Upper(batch), budget) << "round " << round;

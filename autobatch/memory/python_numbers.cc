@@ -2,9 +2,9 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
@@ -44,7 +44,8 @@ std::string PythonRepr(double value) {
   const std::to_chars_result end =
       std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::scientific);
   const absl::string_view scientific(buffer, end.ptr - buffer);
-  const int exponent = std::atoi(std::string(scientific.substr(scientific.find('e') + 1)).c_str());
+  int exponent = 0;  // to_chars always writes one
+  (void)absl::SimpleAtoi(scientific.substr(scientific.find('e') + 1), &exponent);
   // Python's own bounds of positional notation.
   if (exponent < -4 || exponent >= 16) return std::string(scientific);
   const std::to_chars_result fixed =
