@@ -8,11 +8,9 @@ namespace autobatch {
 namespace {
 
 TEST(PlanDocumentTest, Schema_SaysWhatIsWrittenFieldByField) {
-  const auto schema = ReadSchema("orchestrator/plan/schema/plan.v1.json");
-  ASSERT_TRUE(schema.ok()) << schema.status();
-  EXPECT_THAT(SchemaComparison::Differences<PlanDocument>(*schema, "plan"), ::testing::IsEmpty());
-  EXPECT_EQ(schema->at("properties").at("schema").at("const"),
-            boost::json::value(kPlanDocumentSchema));
+  EXPECT_THAT(
+      SchemaComparison::FileDifferences<PlanDocument>("orchestrator/plan/schema/plan.v1.json"),
+      ::testing::IsEmpty());
 }
 
 }  // namespace

@@ -11,14 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "autobatch/base/files.h"
-#include "autobatch/base/status_macros.h"
+#include "autobatch/report/schema_refs.h"
 #include "autobatch/types/enum_names.h"
-#include "autobatch/types/json.h"
 
 namespace autobatch {
 namespace schema_internal {
@@ -34,45 +31,50 @@ struct IsVector<std::vector<T>> : std::true_type {};
 
 }  // namespace schema_internal
 
-// A schema's file.
-inline absl::StatusOr<boost::json::object> ReadSchema(const std::string& path) {
-  AB_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  AB_ASSIGN_OR_RETURN(boost::json::value json, ParseJson(text));
-  if (json.is_object()) return std::move(json.as_object());
-  return absl::InvalidArgumentError(absl::StrCat(path, " is no object"));
-}
-
 // Compares a JSON schema with the types that are written under it, field by field and both ways;
 // for tests.
 //
 //   EXPECT_THAT(SchemaComparison::Differences<NodeReport>(schema, "report"), IsEmpty());
 class SchemaComparison {
  public:
-  // Every difference is a line. `Root` is the type of the whole document, `name` what the lines
-  // call it.
+  // Every difference is a line. `Root` is the whole document, whose `schema` is the version that is
+  // written; `name` what the lines call it; `others` what this one refers to by $id.
   template <typename Root>
   static std::vector<std::string> Differences(const boost::json::object& schema,
-                                              const std::string& name) {
-    SchemaComparison comparison(schema);
-    comparison.CompareStruct<Root>(schema, name);
-    comparison.FindUnused();
+                                              const std::string& name,
+                                              const std::vector<boost::json::object>& others = {}) {
+    SchemaComparison comparison(schema, others);
+    comparison.CompareDocument<Root>(schema, name);
+    for (const std::string& unused : comparison.refs_.Unused()) {
+      comparison.Differ(unused, "is used by nothing");
+    }
     return std::move(comparison.differences_);
+  }
+
+  // The same of files.
+  template <typename Root>
+  static std::vector<std::string> FileDifferences(const std::string& path,
+                                                  const std::vector<std::string>& others = {}) {
+    const absl::StatusOr<boost::json::object> schema = ReadSchema(path);
+    if (!schema.ok()) return {schema.status().ToString()};
+    const absl::StatusOr<std::vector<boost::json::object>> read = ReadSchemas(others);
+    return read.ok() ? Differences<Root>(*schema, path, *read)
+                     : std::vector<std::string>{read.status().ToString()};
   }
 
  private:
   using array = boost::json::array;
   using object = boost::json::object;
   using value = boost::json::value;
-  static constexpr char kRef[] = "#/$defs/";
 
-  explicit SchemaComparison(const object& schema) : schema_(schema) {}
+  SchemaComparison(const object& schema, const std::vector<object>& others)
+      : refs_(schema, others), within_(&schema) {}
 
-  void FindUnused() {
-    for (const auto& [name, unused] : schema_.at("$defs").as_object()) {
-      if (used_.count(std::string(name)) == 0) {
-        differences_.push_back(absl::StrCat(std::string(name), " is used by nothing"));
-      }
-    }
+  template <typename T>
+  void CompareDocument(const object& schema, const std::string& path) {
+    Expect(schema, "$schema", "https://json-schema.org/draft/2020-12/schema", path);
+    CompareStruct<T>(schema, path);
+    if (SchemaVersion(schema) != T{}.schema) Differ(path, "is not of version " + T{}.schema);
   }
 
   template <typename T>
@@ -134,21 +136,22 @@ class SchemaComparison {
   template <typename T>
   void CompareNamed(const object& node, const std::string& path) {
     const value* ref = node.if_contains("$ref");
-    if (ref == nullptr || !absl::StartsWith(ref->as_string().c_str(), kRef)) {
-      return Differ(path, "has no $ref");
-    }
-    const std::string name = std::string(ref->as_string()).substr(sizeof(kRef) - 1);
-    used_.insert(name);
-    const value* named = schema_.at("$defs").as_object().if_contains(name);
-    if (named == nullptr) return Differ(path, "refers to nothing");
-    Described(named->as_object(), name);
+    if (ref == nullptr) return Differ(path, "has no $ref");
+    const SchemaRefs::Target target = refs_.Find(ref->as_string().c_str(), *within_);
+    if (target.document == nullptr) return Differ(path, "refers to a schema that is not here");
+    if (target.node == nullptr) return Differ(path, "refers to nothing");
+    const object* outer = std::exchange(within_, target.document);
+    if (!target.name.empty()) Described(*target.node, target.name);
     if constexpr (std::is_enum_v<T>) {
       array values;
       for (const std::string& text : EnumNames<T>()) values.emplace_back(text);
-      if (named->as_object().at("enum") != values) Differ(path, "has other values");
+      if (target.node->at("enum") != values) Differ(path, "has other values");
+    } else if constexpr (requires { T{}.schema; }) {
+      CompareDocument<T>(*target.node, path);
     } else {
-      CompareStruct<T>(named->as_object(), path);
+      CompareStruct<T>(*target.node, path);
     }
+    within_ = outer;
   }
 
   template <typename T>
@@ -185,8 +188,9 @@ class SchemaComparison {
     differences_.push_back(absl::StrCat(path, " ", what));
   }
 
-  const object& schema_;
-  std::set<std::string> used_;
+  SchemaRefs refs_;
+  // The schema that is read now.
+  const object* within_;
   std::vector<std::string> differences_;
 };
 

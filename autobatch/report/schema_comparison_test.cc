@@ -5,13 +5,15 @@
 
 #include <gmock/gmock.h>
 
+#include <boost/describe.hpp>
+
+#include "autobatch/report/schema_refs.h"
 #include "autobatch/types/report.h"
 
 namespace autobatch {
 namespace {
 
 using boost::json::object;
-using boost::json::value;
 
 object NodeSchema() {
   const auto schema = ReadSchema("autobatch/report/schema/node_report.v1.json");
@@ -25,12 +27,6 @@ std::vector<std::string> Differences(const object& schema) {
 
 TEST(SchemaTest, EveryField_IsDescribedAndEveryDescriptionHasItsField) {
   EXPECT_THAT(Differences(NodeSchema()), ::testing::IsEmpty());
-}
-
-TEST(SchemaTest, Version_IsTheOneThatIsWritten) {
-  const object schema = NodeSchema();
-  EXPECT_EQ(schema.at("properties").at("schema").at("const"), value(kNodeReportSchema));
-  EXPECT_EQ(schema.at("$schema"), value("https://json-schema.org/draft/2020-12/schema"));
 }
 
 TEST(SchemaTest, AnyChange_IsADifference) {
@@ -56,8 +52,45 @@ TEST(SchemaTest, AnyChange_IsADifference) {
       Contains(HasSubstr("has other values")));
   EXPECT_THAT(differences([&](object& s) { s.at("properties").at("exit_code") = object(); }),
               Contains(HasSubstr("is not of type \"integer\"")));
+  EXPECT_THAT(differences([&](object& s) {
+                s.at("properties").at("schema").as_object()["const"] = "autobatch.node_report.v2";
+              }),
+              Contains("report is not of version autobatch.node_report.v1"));
+  EXPECT_THAT(differences([&](object& s) { s["$schema"] = "draft-07"; }),
+              Contains(HasSubstr("report has another $schema")));
   EXPECT_THAT(differences([&](object& s) { s.at("$defs").as_object()["Unused"] = object(); }),
               Contains("Unused is used by nothing"));
+}
+
+// A document with a report inside, by its schema's name.
+struct Letter {
+  std::string schema = "autobatch.letter.v1";
+  NodeReport report;
+  std::vector<Margin> margins;
+};
+BOOST_DESCRIBE_STRUCT(Letter, (), (schema, report, margins))
+
+TEST(SchemaTest, OtherSchema_IsComparedWhereItIsReferredTo) {
+  const object letter = boost::json::parse(R"({
+      "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "$defs": {},
+      "properties": {"schema": {"type": "string", "description": "d", "const": "autobatch.letter.v1"},
+                     "report": {"$ref": "urn:autobatch:node_report:v1"},
+                     "margins": {"type": "array", "description": "d", "items":
+                         {"$ref": "urn:autobatch:node_report:v1#/$defs/Margin"}}},
+      "required": ["schema", "report", "margins"]})")
+                            .as_object();
+  object report = NodeSchema();
+  const auto differences = [&](const std::vector<object>& others) {
+    return SchemaComparison::Differences<Letter>(letter, "letter", others);
+  };
+  EXPECT_THAT(differences({report}), ::testing::IsEmpty());
+  EXPECT_THAT(differences({}),
+              ::testing::Contains("letter.report refers to a schema that is not here"));
+  report.at("$defs").at("Margin").at("properties").as_object().erase("bytes");
+  EXPECT_THAT(
+      differences({report}),
+      ::testing::IsSupersetOf({"letter.report.devices[].margins[].bytes is not in the schema",
+                               "letter.margins[].bytes is not in the schema"}));
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #include "orchestrator/launch/share_output.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "absl/status/status.h"
 #include "autobatch/base/files.h"
+#include "autobatch/report/schema_comparison.h"
 #include "autobatch/types/json.h"
 
 namespace autobatch {
@@ -45,6 +46,14 @@ TEST(Publish_OutputOfAWorld, NamesWhatIsBesideIt) {
   EXPECT_EQ(read->record_path, folder + "/record.json");
   EXPECT_EQ(read->run_id, "job1");
   EXPECT_TRUE(absl::IsNotFound(Publish(folder, OutputOf(record, "/no/such", {}))));
+}
+
+TEST(LaunchOutput_Schema, SaysWhatIsWrittenFieldByField) {
+  EXPECT_THAT(SchemaComparison::FileDifferences<LaunchOutput>(
+                  "orchestrator/launch/schema/launch.v1.json",
+                  {"orchestrator/plan/schema/plan.v1.json",
+                   "orchestrator/service/schema/worker_reply.v1.json"}),
+              ::testing::IsEmpty());
 }
 
 }  // namespace

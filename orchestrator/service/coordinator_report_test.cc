@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "autobatch/report/schema_comparison.h"
 #include "autobatch/types/json.h"
 
 namespace autobatch {
@@ -50,6 +51,14 @@ TEST(CoordinatorReportTest, ManyRounds_OldestAreForgotten) {
   for (int64_t round = 1; round <= 150; ++round) AddRound(report, {.round = round});
   ASSERT_THAT(report.rounds, SizeIs(100));
   EXPECT_EQ(report.rounds.front().round, 51);
+}
+
+TEST(CoordinatorReportTest, Schema_SaysWhatIsWrittenFieldByField) {
+  EXPECT_THAT(
+      SchemaComparison::FileDifferences<CoordinatorReport>(
+          "orchestrator/service/schema/coordinator_report.v1.json",
+          {"orchestrator/plan/schema/plan.v1.json", "orchestrator/plan/schema/record.v1.json"}),
+      ::testing::IsEmpty());
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class AgreementTest(unittest.TestCase):
         cluster = self.cluster
         report = cluster.folder / "report.json"
         coordinator = cluster.coordinator("--max-nodes", "3", "--json", report, nodes="2")
-        agents = [cluster.agent(name, megabytes=megabytes)
+        agents = [cluster.agent(name, "--json", cluster.folder / f"{name}.json", megabytes=megabytes)
                   for name, megabytes in (("n1", 300), ("n2", 120), ("n3", 300))]
         for agent in agents:
             agent.wait_for("training may start")
@@ -50,7 +50,12 @@ class AgreementTest(unittest.TestCase):
         for agent in (agents[0], agents[2]):
             agent.wait_for("signal 15")
             self.assertEqual(agent.end(), 8)
-        rounds = json.loads(report.read_text())["rounds"]
+        own = json.loads((cluster.folder / "n1.json").read_text())
+        self.assertEqual(differences(own, "orchestrator/service/schema/agent_report.v1.json"), [])
+        self.assertEqual((own["exit_code"], own["record"]), (8, later))
+        whole = json.loads(report.read_text())
+        self.assertEqual(differences(whole, "orchestrator/service/schema/coordinator_report.v1.json"), [])
+        rounds = whole["rounds"]
         self.assertEqual([entry["round"] for entry in rounds if entry["committed"]],
                          [first["round"], later["round"]])
         self.assertEqual(rounds[0]["straggler"]["node"], "n2")

@@ -8,6 +8,15 @@ KNOWN = {"$schema", "$id", "$defs", "title", "description", "type", "properties"
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 
 
+def _named(identity):
+    """The schema of this $id."""
+    for path in pathlib.Path(".").glob("*/*/schema/*.json"):
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        if schema["$id"] == identity:
+            return schema
+    raise ValueError(f"no schema is called {identity}")
+
+
 def _is(document, kind):
     if kind in ("integer", "number"):
         wanted = int if kind == "integer" else (int, float)
@@ -20,7 +29,9 @@ def _differences(document, node, root, path):
     if unknown:
         raise ValueError(f"{path}: this reader does not know {unknown}")
     if "$ref" in node:
-        yield from _differences(document, root["$defs"][node["$ref"].removeprefix("#/$defs/")], root, path)
+        other, _, name = node["$ref"].partition("#/$defs/")
+        within = _named(other) if other else root
+        yield from _differences(document, within["$defs"][name] if name else within, within, path)
     if "anyOf" in node and all(list(_differences(document, one, root, path)) for one in node["anyOf"]):
         yield f"{path} is none of what it may be"
     kinds = node.get("type", [])

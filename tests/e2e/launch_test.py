@@ -10,6 +10,7 @@ import time
 import unittest
 
 from tests.e2e import launched
+from tests.e2e.json_schema import differences
 from tests.e2e.programs import descendants, wait_until_gone
 
 RANK = {"RANK": 1, "LOCAL_RANK": 1, "WORLD_SIZE": 4, "LOCAL_WORLD_SIZE": 2, "TORCHELASTIC_RUN_ID": "job1"}
@@ -67,7 +68,7 @@ class LaunchTest(unittest.TestCase):
     def test_formats_are_read_back(self):
         self.agent.agree(16)
         output = json.loads(self.worker("--format", "json").stdout)
-        self.assertEqual(output["schema"], "autobatch.launch.v1")
+        self.assertEqual(differences(output, "orchestrator/launch/schema/launch.v1.json"), [])
         self.assertEqual(output["share"]["micro_batch"], 16)
         shell = self.worker("--format", "env").stdout
         run = subprocess.run(["sh", "-c", shell + "echo $AUTOBATCH_GLOBAL_BATCH"], stdout=subprocess.PIPE,

@@ -5,6 +5,7 @@ import os
 import subprocess
 import unittest
 
+from tests.e2e.json_schema import differences
 from tests.e2e.programs import probe, scratch
 
 
@@ -45,6 +46,7 @@ class SimulatedNodeTest(unittest.TestCase):
         code, report, _ = report_of("t4", "--max-batch", "8")
         self.assertEqual(code, 0)
         self.assertTrue(report["simulated"])
+        self.assertEqual(differences(report, "autobatch/report/schema/node_report.v1.json"), [])
         env = probe("--device", "sim:t4", "--no-cache", "--max-batch", "8", "--format", "env", "-q")
         self.assertIn("AUTOBATCH_SIMULATED=1", env.stdout)
         estimate = probe("--device", "sim:t4", "--no-cache", "--strategy", "ultralytics", "-q")
