@@ -30,7 +30,8 @@ METADATA = {"name!": NAME}
 REPLICAS = {"replicas!": int, "restartPolicy": re.compile("(Never|OnFailure|Always|ExitCode)$"),
             "template!": TEMPLATE}
 KINDS = {
-    ("v1", "Service"): {"clusterIP": str, "publishNotReadyAddresses": bool, "selector!": {"job-name": str}},
+    ("v1", "Service"): {"clusterIP": str, "publishNotReadyAddresses": bool, "selector!": {
+        "job-name": str, "training.kubeflow.org/job-name": str, "training.kubeflow.org/replica-type": str}},
     ("batch/v1", "Job"): {"completions": int, "parallelism": int, "completionMode": re.compile("Indexed$"),
                           "backoffLimit": int, "template!": TEMPLATE},
     ("kubeflow.org/v1", "PyTorchJob"): {"nprocPerNode": str,
@@ -100,6 +101,18 @@ class ManifestsTest(unittest.TestCase):
             [publish] = [word for word in pod["initContainers"][0]["command"] if word == "/autobatch"]
             self.assertIn(publish, [mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]])
 
+    def test_the_coordinators_name_is_known_before_any_pod_is_ready(self):
+        for name in ("kubernetes_job.yaml", "kubeflow_pytorchjob.yaml"):
+            service, job = self.documents(name)
+            self.assertEqual(service["spec"]["clusterIP"], "None")
+            self.assertIs(service["spec"]["publishNotReadyAddresses"], True)
+            self.assertIn(job["metadata"]["name"], service["spec"]["selector"].values())
+            for pod in pods(job):
+                [address] = [each["value"] for each in pod["initContainers"][0]["env"]
+                             if each["name"] == "PET_MASTER_ADDR"]
+                # A pod's name in front of it, where the service is for all of them.
+                self.assertEqual(address.split(".")[-1], service["metadata"]["name"])
+
     def run_pod(self, name, pod, run_id):
         """Runs a pod's containers one after the other, where it is the only node."""
         folder = launched.short_folder(self)
@@ -128,7 +141,7 @@ class ManifestsTest(unittest.TestCase):
 
     def test_init_container_agrees_and_the_training_container_trains_on_it(self):
         job = self.documents("kubernetes_job.yaml")[1]
-        [pytorch_job] = self.documents("kubeflow_pytorchjob.yaml")
+        pytorch_job = self.documents("kubeflow_pytorchjob.yaml")[1]
         for name, pod in (("train-0", pods(job)[0]), ("train-master-0", pods(pytorch_job)[0])):
             output, values = self.run_pod(name, pod, "job-of-" + name)
             self.assertIn("train.py --batch-size 8\n", output)
