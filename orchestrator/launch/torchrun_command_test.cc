@@ -22,9 +22,11 @@ std::optional<TorchrunCommand> Read(absl::string_view text, const Environment& e
 }
 
 TEST(ReadTorchrunCommand_OtherPrograms, AreNone) {
-  for (const char* text : {"python train.py --nnodes 1:3", "srun torchrun --nnodes=1:3 t.py",
-                           "python -m pytest torch.distributed.run", "", "mytorchrun",
-                           "python -u train.py -m torch.distributed.run"}) {
+  for (const char* text :
+       {"python train.py --nnodes 1:3", "srun torchrun --nnodes=1:3 t.py",
+        "python -m pytest torch.distributed.run", "", "mytorchrun",
+        "python -u train.py -m torch.distributed.run", "python -c print() -m torch.distributed.run",
+        "python -m", "python -W"}) {
     EXPECT_FALSE(Read(text).has_value()) << text;
   }
 }
@@ -39,7 +41,12 @@ TEST(ReadTorchrunCommand_EverySpelling, IsRead) {
         "env NCCL_DEBUG=INFO torchrun --nnodes=1:3 --nproc-per-node=2 train.py --x 1",
         "nohup env -u PET_NNODES PET_NPROC_PER_NODE=2 PET_NNODES=1:3 torchrun train.py",
         "torchrun --rdzv-conf last_call_timeout=1,is_host=true --nnodes 1:3 --nproc-per-node 2 "
-        "t.py"}) {
+        "t.py",
+        "torchrun --standal --nn 1:3 --nproc_per=2 t.py",
+        "torchrun -t3 --nnodes=1:3 -r 3 --nproc-per-node 2 t.py",
+        "python -W ignore -Xfaulthandler -mtorch.distributed.run --nnodes 1:3 --nproc-per-node=2 "
+        "t.py",
+        "python -um torch.distributed.run --nnodes 1:3 --nproc-per-node=2 t.py"}) {
     const auto torchrun = Read(text);
     ASSERT_TRUE(torchrun.has_value()) << text;
     EXPECT_EQ(torchrun->min_nodes, 1) << text;
@@ -83,6 +90,8 @@ TEST(PerWorkerForm_ScriptsAndModules, StandBehindTheWorkersLaunch) {
       {"env -- A=1 torchrun --nnodes=1:3 -- train.py {micro_batch}",
        "env -- A=1 torchrun --nnodes=1:3 --no-python launch --worker -- python -u train.py "
        "{micro_batch}"},
+      {"python -mtorch.distributed.run --no- --nnodes=1:3 ./run.sh",
+       "python -mtorch.distributed.run --no- --nnodes=1:3 launch --worker -- ./run.sh"},
       {"torchrun --nnodes=1:3 --no-python ./run.sh {micro_batch}",
        "torchrun --nnodes=1:3 --no-python launch --worker -- ./run.sh {micro_batch}"},
   };
