@@ -31,9 +31,12 @@ namespace {
 
 namespace asio = boost::asio;
 
-std::string BootId() {
-  const std::string id = ReadFile("/proc/sys/kernel/random/boot_id").value_or("");
-  return std::string(absl::StripAsciiWhitespace(id));
+// This machine's start, and the launcher's name of the node: pods of one machine are nodes of their
+// own to Kubernetes.
+std::string NodeId(const LauncherFacts& facts) {
+  const std::string boot = ReadFile("/proc/sys/kernel/random/boot_id").value_or("");
+  return absl::StrCat(absl::StripAsciiWhitespace(boot), facts.node_name.empty() ? "" : "/",
+                      facts.node_name);
 }
 
 LauncherClaims ClaimsOf(const LauncherFacts& facts) {
@@ -129,7 +132,7 @@ absl::Status AgentHost::CompleteHello(const LauncherFacts& launcher) {
   const WorkloadSpec workload = WorkloadFor(flags_.probe, devices.front());
   // For this start of the program alone.
   hello.incarnation = RandomWord();
-  if (hello.boot_id.empty()) hello.boot_id = BootId();
+  if (hello.boot_id.empty()) hello.boot_id = NodeId(launcher);
   bool cuda = false;
   for (const Device& device : devices) {
     hello.devices.push_back({.uuid = device.uuid,

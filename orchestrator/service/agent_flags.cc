@@ -36,7 +36,8 @@ po::options_description RunOptions() {
              "of this agent, like no other's (default: the launcher's name of this node, else the "
              "host's)")
       .Value("node-id", "ID",
-             "agents with the same one are one node (default: this machine's boot id)")
+             "agents with the same one are one node (default: this machine's boot id, and the "
+             "launcher's name of the node)")
       .Value("node-rank", "N", "of this node (default: the launcher's)")
       .Value("advertise", "ADDRESS",
              "where other nodes reach this one (default: where it connects from)")

@@ -137,7 +137,7 @@ class AgreedTest(unittest.TestCase):
         def node(name, *more):
             variables = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_JOB_NUM_NODES": "2",
                          "SLURMD_NODENAME": name}
-            return self.start(*common, "--node-id", name, "--state-dir", self.folder / name, *more, "--", *command,
+            return self.start(*common, "--state-dir", self.folder / name, *more, "--", *command,
                               environment=dict(self.environment, **variables))
 
         first = node("n1", "--last-call", "60s")
