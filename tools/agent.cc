@@ -14,6 +14,7 @@
 #include "autobatch/base/status_macros.h"
 #include "autobatch/probe/node_summary.h"
 #include "autobatch/types/json.h"
+#include "orchestrator/dialect/device_count.h"
 #include "orchestrator/dialect/environment.h"
 #include "orchestrator/dialect/read_launcher.h"
 #include "orchestrator/plan/record.h"
@@ -106,7 +107,7 @@ int Main(int argc, char** argv) {
   if (!credentials.ok()) return complain(credentials.status(), StartExitCode(credentials.status()));
   int exit_code = kExitInternal;
   const absl::StatusOr<std::unique_ptr<AgentHost>> host =
-      AgentHost::Make(*flags, *credentials, launcher.facts, exit_code);
+      AgentHost::Make(*flags, *credentials, WithoutOwnTask(launcher.facts), exit_code);
   if (!host.ok()) return complain(host.status(), exit_code);
   return Serve(**host, lines, signals);
 }

@@ -21,6 +21,17 @@ absl::Status CheckDeviceCount(const LauncherFacts& facts, int64_t devices) {
   return absl::OkStatus();
 }
 
+LauncherFacts WithoutOwnTask(LauncherFacts facts) {
+  const bool starts_tasks = facts.dialect == Dialect::kSlurm ||
+                            facts.dialect == Dialect::kOpenMpi || facts.dialect == Dialect::kMpich;
+  if (!starts_tasks || facts.local_world_size != 1) return facts;
+  facts.rank.reset();
+  facts.world_size.reset();
+  facts.local_rank.reset();
+  facts.local_world_size.reset();
+  return facts;
+}
+
 std::string IdleDevices(const LauncherFacts& facts, int64_t devices) {
   if (!facts.local_world_size.has_value() || *facts.local_world_size >= devices) return "";
   const int64_t ranks = *facts.local_world_size;

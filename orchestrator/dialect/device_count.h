@@ -15,6 +15,10 @@ namespace autobatch {
 // WORLD_SIZE that counts nodes where processes are due. OK otherwise.
 absl::Status CheckDeviceCount(const LauncherFacts& facts, int64_t devices);
 
+// What the launcher says of training to an agent in a step of its own: where it started one task a
+// node, that is the agent, and its counts say nothing of the ranks that will train.
+LauncherFacts WithoutOwnTask(LauncherFacts facts);
+
 // "1 rank is started on 8 devices: 7 stay idle": fewer ranks than devices; "" otherwise.
 std::string IdleDevices(const LauncherFacts& facts, int64_t devices);
 

@@ -26,6 +26,27 @@ TEST(CheckDeviceCount_WorldSizeThatCountsNodes, NeedsOneDeviceANode) {
               HasSubstr("WORLD_SIZE of Kubeflow counts nodes, and this one has 8 devices"));
 }
 
+TEST(WithoutOwnTask_OneTaskANode_IsTheAgentAndNoRank, OfSlurmAndMpi) {
+  LauncherFacts facts{.dialect = Dialect::kSlurm,
+                      .rank = 1,
+                      .local_rank = 0,
+                      .world_size = 2,
+                      .local_world_size = 1,
+                      .node_rank = 1,
+                      .node_count = 2};
+  const LauncherFacts without = WithoutOwnTask(facts);
+  EXPECT_FALSE(without.world_size.has_value());
+  EXPECT_FALSE(without.local_world_size.has_value());
+  EXPECT_EQ(without.node_rank, 1);
+  EXPECT_EQ(without.node_count, 2);
+  facts.local_world_size = 8;
+  EXPECT_EQ(WithoutOwnTask(facts).world_size, 2);
+  // A pod says how many processes torchrun will start in it.
+  facts.dialect = Dialect::kKubeflow;
+  facts.local_world_size = 1;
+  EXPECT_EQ(WithoutOwnTask(facts).local_world_size, 1);
+}
+
 TEST(IdleDevices_FewerRanksThanDevices, AreNamed) {
   EXPECT_EQ(IdleDevices(Ranks(1), 8), "Slurm starts 1 rank on 8 devices of this node: 7 stay idle");
   EXPECT_EQ(IdleDevices(Ranks(8), 8), "");
