@@ -20,6 +20,7 @@
 #include "orchestrator/launch/stored_record.h"
 #include "orchestrator/launch/supervised_child.h"
 #include "orchestrator/launch/worker_values.h"
+#include "orchestrator/plan/plan_request.h"
 #include "tools/hosted_agreement.h"
 #include "tools/progress_lines.h"
 #include "tools/training.h"
@@ -45,9 +46,10 @@ class AgreedRun {
         CheckRealDevices(absl::StartsWith(run->agent.probe.devices, "sim:"), line_.allow_simulated);
     if (!real.ok()) return Complain(real);
     int exit_code = kExitInternal;
-    auto agreement = HostedAgreement::Start(*run, launcher, lines_, exit_code);
+    auto agreement = HostedAgreement::Start(*run, lines_, exit_code);
     if (!agreement.ok()) return Complain(agreement.status(), exit_code);
     agreement_ = *std::move(agreement);
+    plan_ = run->plan;
     exit_code = Agreed();
     // A folder whose name nobody knows is of no use to anybody.
     if (run->own_secret && line_.run_id.empty() && launcher.run_id.empty()) {
@@ -157,11 +159,13 @@ class AgreedRun {
   int FallBack(const ServiceOutcome& why) {
     const std::string path = agreement_->flags().record_path() + ".fallback.json";
     const int64_t ranks = world_.processes.value_or(agreement_->devices() * world_.nodes);
+    // Whatever the world will be.
+    if (!plan_.min_world_size.has_value()) plan_.min_world_size = 1;
     const absl::StatusOr<Record> record =
         MakeFallbackRecord({.run_id = agreement_->flags().config.hello.run_id,
                             .batch = *line_.fallback_batch,
                             .world_size = ranks,
-                            .plan = {.min_world_size = 1}},
+                            .plan = plan_},
                            agreement_->digest());
     if (!record.ok()) return Complain(record.status());
     const absl::Status written = WriteFileAtomically(path, RecordText(*record));
@@ -202,6 +206,7 @@ class AgreedRun {
   std::vector<int> descriptors_ = OpenDescriptors();
   ProgressLines lines_{"launch", line_.quiet};
   std::unique_ptr<HostedAgreement> agreement_;
+  PlanRequest plan_;
 };
 
 }  // namespace

@@ -23,14 +23,15 @@ absl::StatusOr<Credentials> CredentialsOf(const HostedRun& run) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<HostedAgreement>> HostedAgreement::Start(
-    HostedRun run, const LauncherFacts& launcher, ProgressLines& lines, int& exit_code) {
+absl::StatusOr<std::unique_ptr<HostedAgreement>> HostedAgreement::Start(HostedRun run,
+                                                                        ProgressLines& lines,
+                                                                        int& exit_code) {
   auto agreement = std::unique_ptr<HostedAgreement>(new HostedAgreement(lines));
   const absl::StatusOr<Credentials> credentials = agreement->Prepare(run);
   exit_code = StartExitCode(credentials.status());
   AB_RETURN_IF_ERROR(credentials.status());
   absl::StatusOr<std::unique_ptr<AgentHost>> agent =
-      AgentHost::Make(std::move(run.agent), *credentials, launcher, exit_code);
+      AgentHost::Make(std::move(run.agent), *credentials, run.launcher, exit_code);
   AB_RETURN_IF_ERROR(agent.status());
   agreement->agent_ = *std::move(agent);
   for (const std::string& warning : agreement->agent_->warnings()) {

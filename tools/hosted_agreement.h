@@ -11,7 +11,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "autobatch/base/mutex.h"
-#include "orchestrator/dialect/launcher_facts.h"
 #include "orchestrator/launch/hosted_run.h"
 #include "orchestrator/plan/record.h"
 #include "orchestrator/service/service_outcome.h"
@@ -24,7 +23,7 @@ namespace autobatch {
 // This node's agent, and the run's coordinator where it is this node's to host, on threads of their
 // own beside the training that they serve.
 //
-//   AB_ASSIGN_OR_RETURN(auto agreement, HostedAgreement::Start(run, launcher, lines, exit_code));
+//   AB_ASSIGN_OR_RETURN(auto agreement, HostedAgreement::Start(run, lines, exit_code));
 //   while (auto record = agreement->AwaitRecord(last_round)) { ...train on it... }
 //   ServiceOutcome outcome = agreement->Finish("training has ended", true, 0);
 class HostedAgreement {
@@ -34,9 +33,7 @@ class HostedAgreement {
   using StopTraining = std::function<void(absl::string_view why, std::function<void()> ended)>;
 
   // `exit_code` is the program's where it fails. `lines` outlives it.
-  static absl::StatusOr<std::unique_ptr<HostedAgreement>> Start(HostedRun run,
-                                                                const LauncherFacts& launcher,
-                                                                ProgressLines& lines,
+  static absl::StatusOr<std::unique_ptr<HostedAgreement>> Start(HostedRun run, ProgressLines& lines,
                                                                 int& exit_code);
   ~HostedAgreement();
   HostedAgreement(const HostedAgreement&) = delete;

@@ -1,16 +1,20 @@
 #include "orchestrator/launch/hosted_run.h"
 
 #include <algorithm>
+#include <boost/program_options.hpp>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "autobatch/base/status_macros.h"
+#include "autobatch/probe/flag_reader.h"
 #include "orchestrator/dialect/discovery.h"
 #include "orchestrator/dialect/run_id.h"
+#include "orchestrator/launch/launch_options.h"
+#include "orchestrator/service/plan_flags.h"
 
 namespace autobatch {
 namespace {
@@ -80,23 +84,37 @@ absl::StatusOr<AgentFlags> Agent(const LaunchLine& line, const LauncherFacts& la
   return ParseAgentFlags(arguments, launcher);
 }
 
+// Read on every node, so that a mistake is named on each: those that host no coordinator would wait
+// for one that does not start.
+absl::StatusOr<PlanRequest> PlanOf(const LaunchLine& line) {
+  AB_ASSIGN_OR_RETURN(const boost::program_options::variables_map values,
+                      ParseFlags(HostedPlanOptions(), line.plan_arguments, ""));
+  FlagReader read(values);
+  PlanFlags flags;
+  AB_RETURN_IF_ERROR(ReadPlanFlags(read, flags));
+  return flags.request;
+}
+
+bool Given(const std::vector<std::string>& arguments, absl::string_view option) {
+  return std::any_of(arguments.begin(), arguments.end(), [option](absl::string_view word) {
+    return absl::ConsumePrefix(&word, option) && (word.empty() || word[0] == '=');
+  });
+}
+
 absl::StatusOr<CoordinatorFlags> Coordinator(const LaunchLine& line, const LauncherFacts& launcher,
                                              const std::vector<std::string>& common,
                                              const Nodes& nodes, bool elastic,
                                              const std::string& folder) {
   std::vector<std::string> arguments = line.plan_arguments;
   // A smaller world goes on with a row of the record that it has.
-  const bool ranged = std::any_of(arguments.begin(), arguments.end(), [](const std::string& word) {
-    return absl::StartsWith(word, "--min-ranks");
-  });
-  if (elastic && !ranged) Append(arguments, {"--min-ranks", "1"});
+  if (elastic && !Given(arguments, "--min-ranks")) Append(arguments, {"--min-ranks", "1"});
   Append(arguments, line.coordinator_arguments);
   Append(arguments, common);
   Append(arguments, {"--min-nodes", absl::StrCat(nodes.least), "--max-nodes",
                      absl::StrCat(nodes.most), "--state-dir", folder + "/coordinator"});
   AB_ASSIGN_OR_RETURN(CoordinatorFlags flags, ParseCoordinatorFlags(arguments, launcher));
   // Nobody else is to find it.
-  if (nodes.most == 1 && line.coordinator_arguments.empty()) {
+  if (nodes.most == 1 && !Given(arguments, "--bind") && !Given(arguments, "--port")) {
     flags.bind_address = "127.0.0.1";
     flags.ports = {0, 0};
   }
@@ -116,11 +134,13 @@ absl::StatusOr<HostedRun> PlanHostedRun(const LaunchLine& line, const LauncherFa
   const Nodes nodes = NodesOf(line, launcher, world);
   const bool single = nodes.most == 1 && line.coordinator.empty();
   HostedRun run;
+  run.launcher = FactsOfTraining(world, launcher, nodes.most == 1);
   run.own_secret = single && line.secret_file.empty() && !line.secret_descriptor.has_value() &&
                    line.credential_arguments.empty();
   std::string run_id = line.run_id.empty() ? launcher.run_id : line.run_id;
   if (run_id.empty() && single) run_id = absl::StrCat("local-", unique);
   AB_ASSIGN_OR_RETURN(run_id, ChooseRunId(run_id, launcher));
+  AB_ASSIGN_OR_RETURN(run.plan, PlanOf(line));
   std::vector<std::string> common = {"--run-id", run_id};
   Append(common, SecretArguments(line, run.own_secret));
   Append(common, line.credential_arguments);

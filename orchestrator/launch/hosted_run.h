@@ -8,6 +8,7 @@
 #include "orchestrator/dialect/launcher_facts.h"
 #include "orchestrator/launch/launch_line.h"
 #include "orchestrator/launch/world_command.h"
+#include "orchestrator/plan/plan_request.h"
 #include "orchestrator/service/agent_flags.h"
 #include "orchestrator/service/coordinator_flags.h"
 
@@ -19,6 +20,10 @@ struct HostedRun {
   AgentFlags agent;
   // Absent: it is elsewhere, where `agent.coordinator` says.
   std::optional<CoordinatorFlags> coordinator;
+  // What is to be agreed on; a default where that is only the coordinator's to know.
+  PlanRequest plan;
+  // What the agent is to believe of the ranks that will train.
+  LauncherFacts launcher;
   // One node, and no secret was given: one is made on the spot, and never leaves this process.
   bool own_secret = false;
 };

@@ -31,6 +31,10 @@ HostedRun Planned(absl::string_view text, const LauncherFacts& launcher = {}) {
 
 LauncherFacts Slurm(const std::string& node) {
   return {.dialect = Dialect::kSlurm,
+          .rank = node == "n1" ? 0 : 1,
+          .local_rank = 0,
+          .world_size = 2,
+          .local_world_size = 1,
           .node_rank = node == "n1" ? 0 : 1,
           .node_count = 2,
           .run_id = "slurm-7",
@@ -129,6 +133,49 @@ TEST(PlanHostedRun_PlanOfTheSameCommandOnEveryNode, IsASettingThatIsCompared) {
     ASSERT_EQ(run.agent.settings.size(), 1u);
     EXPECT_EQ(run.agent.settings[0].value, "--rule exact --global-batch 8");
   }
+}
+
+TEST(PlanHostedRun_PlanOfANodeThatHostsNoCoordinator, IsReadThereToo) {
+  const HostedRun run =
+      Planned("--secret-file /s --rule exact --global-batch 8 -- srun t.py", Slurm("n2"));
+  EXPECT_FALSE(run.coordinator.has_value());
+  EXPECT_EQ(run.plan.global_batch, 8);
+  const auto wrong = Plan("--secret-file /s --rule exact -- srun t.py", Slurm("n2"));
+  EXPECT_THAT(std::string(wrong.status().message()), HasSubstr("the rule exact needs"));
+}
+
+TEST(PlanHostedRun_RanksThatWillTrain, AreTheCommandsWhereItStartsThemItself) {
+  using Counts = std::pair<std::optional<int64_t>, std::optional<int64_t>>;
+  const auto counts = [](const std::string& text, const LauncherFacts& launcher) {
+    const LauncherFacts facts = Planned("--secret-file /s --run-id r " + text, launcher).launcher;
+    return Counts(facts.world_size, facts.local_world_size);
+  };
+  const auto one_a_node = [&](const std::string& text) { return counts(text, Slurm("n1")); };
+  // Slurm's one task a node is this program.
+  EXPECT_EQ(one_a_node("-- torchrun --nnodes=2 --nproc-per-node=8 t.py"), Counts(16, 8));
+  EXPECT_EQ(one_a_node("-- torchrun --nnodes=2 --nproc-per-node=gpu t.py"), Counts());
+  EXPECT_EQ(one_a_node("-- torchrun --nnodes=1:2 --nproc-per-node=8 t.py"),
+            Counts(std::nullopt, 8));
+  EXPECT_EQ(one_a_node("-- numactl -N 0 torchrun --nnodes=2 --nproc-per-node=8 t.py"), Counts());
+  EXPECT_EQ(one_a_node("--world-size 16 -- ./train.sh"), Counts(16, std::nullopt));
+  // Else it is the process that trains.
+  EXPECT_EQ(one_a_node("-- ./train.sh"), Counts(2, 1));
+  EXPECT_EQ(counts("-- torchrun --nproc-per-node=2 t.py", {}), Counts(2, 2));
+  EXPECT_EQ(counts("--world-size 3 -- ./train.sh", {}), Counts(3, 3));
+  EXPECT_EQ(counts("-- ./train.sh", {}), Counts());
+  EXPECT_EQ(Planned("-- torchrun t.py").launcher.dialect, Dialect::kTorchrun);
+}
+
+TEST(PlanHostedRun_TimeLimits, AreTheAgentsAndTheCoordinators) {
+  const HostedRun run =
+      Planned("--secret-file /s --join-timeout 40s --commit-timeout 3s -- torchrun --nnodes=2 t.py",
+              Slurm("n1"));
+  EXPECT_EQ(run.agent.config.join_timeout, absl::Seconds(40));
+  EXPECT_EQ(run.coordinator->config.join_timeout, absl::Seconds(40));
+  EXPECT_EQ(run.coordinator->config.commit_timeout, absl::Seconds(3));
+  // No place of its own: nobody else has to find it.
+  EXPECT_EQ(Planned("--join-timeout 40s -- t.py").coordinator->bind_address, "127.0.0.1");
+  EXPECT_EQ(Planned("--bind=:: -- t.py").coordinator->bind_address, "::");
 }
 
 TEST(PlanHostedRun_InitContainer, EndsWithTheFirstCommit) {

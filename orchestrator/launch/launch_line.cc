@@ -9,12 +9,14 @@
 #include "autobatch/base/files.h"
 #include "autobatch/base/nearest.h"
 #include "autobatch/base/status_macros.h"
+#include "autobatch/probe/command_line_options.h"
 #include "autobatch/probe/flag_reader.h"
 #include "autobatch/types/enum_names.h"
 #include "orchestrator/dialect/run_id.h"
 #include "orchestrator/launch/launch_options.h"
 #include "orchestrator/launch/split_words.h"
 #include "orchestrator/launch/training_values.h"
+#include "orchestrator/service/agent_flags.h"
 #include "orchestrator/service/credential_flags.h"
 #include "orchestrator/wire/message_rules.h"
 
@@ -163,6 +165,8 @@ absl::StatusOr<po::variables_map> ParseOptions(std::span<const std::string> argu
   const po::options_description plan = HostedPlanOptions();
   const po::options_description coordinator = HostedCoordinatorOptions();
   const po::options_description credentials = CredentialOptions();
+  po::options_description agent = AgentOptions();
+  agent.add(ProbeOptions());
   const auto parsed =
       po::command_line_parser(std::vector<std::string>(arguments.begin(), arguments.end()))
           .options(all)
@@ -173,11 +177,18 @@ absl::StatusOr<po::variables_map> ParseOptions(std::span<const std::string> argu
     const auto in = [&option](const po::options_description& options) {
       return options.find_nothrow(option.string_key, false) != nullptr;
     };
-    auto& theirs = in(credentials)   ? line.credential_arguments
-                   : in(plan)        ? line.plan_arguments
-                   : in(coordinator) ? line.coordinator_arguments
-                                     : line.agent_arguments;
-    theirs.insert(theirs.end(), option.original_tokens.begin(), option.original_tokens.end());
+    const auto hand_to = [&option](std::vector<std::string>& theirs) {
+      theirs.insert(theirs.end(), option.original_tokens.begin(), option.original_tokens.end());
+    };
+    if (in(credentials)) {
+      hand_to(line.credential_arguments);
+    } else if (in(plan)) {
+      hand_to(line.plan_arguments);
+    } else {
+      // How long to wait for each other is both ends'.
+      if (in(coordinator)) hand_to(line.coordinator_arguments);
+      if (in(agent)) hand_to(line.agent_arguments);
+    }
   }
   return values;
 }

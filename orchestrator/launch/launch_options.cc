@@ -7,6 +7,7 @@
 #include "autobatch/probe/command_line_options.h"
 #include "autobatch/probe/flag_group.h"
 #include "orchestrator/service/agent_flags.h"
+#include "orchestrator/service/coordinator_flags.h"
 #include "orchestrator/service/plan_flags.h"
 
 namespace autobatch {
@@ -92,12 +93,14 @@ po::options_description HostedPlanOptions() {
 }
 
 po::options_description HostedCoordinatorOptions() {
-  return FlagGroup("The coordinator hosted here")
-      .Value("bind", "ADDRESS",
-             "one address of this machine (default: all; 127.0.0.1 for a single node)")
-      .Value("port", "PORT[-PORT]",
-             "the first free one (default: one made of the run id, as agents expect it)")
-      .Value("last-call", "T", "for more nodes, once there are enough (default: 5s)");
+  const auto group =
+      FlagGroup("The coordinator hosted here")
+          .Value("bind", "ADDRESS",
+                 "one address of this machine (default: all; 127.0.0.1 for a single node)")
+          .Value("port", "PORT[-PORT]",
+                 "the first free one (default: one made of the run id, as agents expect it)");
+  po::options_description all;
+  return std::move(all.add(group).add(CoordinatorLimits()));
 }
 
 po::options_description AllLaunchOptions() {

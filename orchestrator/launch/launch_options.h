@@ -10,7 +10,8 @@ namespace autobatch {
 boost::program_options::options_description LaunchOptions();
 
 // Those that are handed to the coordinator hosted here, as they are: what it is to agree on, which
-// has to be the same on every node that might host it, and how it goes about it.
+// has to be the same on every node that might host it, and how it goes about it. Of the latter some
+// are the agent's too.
 boost::program_options::options_description HostedPlanOptions();
 boost::program_options::options_description HostedCoordinatorOptions();
 

@@ -50,13 +50,19 @@ absl::Status CheckRealDevices(bool simulated, bool allowed) {
 
 absl::StatusOr<Record> MakeFallbackRecord(const FallbackRequest& request,
                                           const DigestFunction& digest) {
+  const int64_t replica = request.plan.model_parallel_size;
+  if (request.world_size % replica != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("a replica of the model takes ", replica,
+                                                   " processes, and ", request.world_size,
+                                                   " are no multiple of it"));
+  }
   Record facts;
   facts.run_id = request.run_id;
   facts.round = request.last_round + 1;
   facts.autobatch_version = kVersion;
   facts.fallback = true;
   facts.minimum_batch = request.batch;
-  facts.world_size = request.world_size;
+  facts.world_size = request.world_size / replica;
   facts.request = request.plan;
   return MakeRecord(std::move(facts), {}, digest);
 }

@@ -24,7 +24,7 @@ absl::Status CheckRealDevices(bool simulated, bool allowed);
 struct FallbackRequest {
   std::string run_id;
   int64_t batch = 0;
-  // Data-parallel ranks.
+  // Processes.
   int64_t world_size = 0;
   PlanRequest plan;
   // Of the record that was there before; 0: none.
@@ -32,7 +32,7 @@ struct FallbackRequest {
 };
 
 // Says fallback = true in itself. The same request gives the same record on every node: it holds no
-// time. Errors as MakeRecord's.
+// time. Errors as MakeRecord's, and InvalidArgument where the processes are no whole replicas.
 absl::StatusOr<Record> MakeFallbackRecord(const FallbackRequest& request,
                                           const DigestFunction& digest);
 

@@ -76,6 +76,16 @@ TEST(MakeFallbackRecord_SameRequest, GivesTheSameBytesAndSaysSo) {
   EXPECT_EQ(RecordText(record), RecordText(SomeRecord()));
   EXPECT_EQ(RowFor(record.plan, 4)->micro_batch, 16);
   EXPECT_FALSE(MakeFallbackRecord({.run_id = "job1", .batch = 0, .world_size = 4}, Keyed("")).ok());
+  const auto replicas = MakeFallbackRecord(
+      {.run_id = "job1", .batch = 16, .world_size = 4, .plan = {.model_parallel_size = 2}},
+      Keyed(""));
+  ASSERT_TRUE(replicas.ok()) << replicas.status();
+  EXPECT_EQ(RowFor(replicas->plan, 4)->global_batch, 32);
+  EXPECT_FALSE(
+      MakeFallbackRecord(
+          {.run_id = "job1", .batch = 16, .world_size = 3, .plan = {.model_parallel_size = 2}},
+          Keyed(""))
+          .ok());
   EXPECT_THAT(FallbackWarning(16, "no answer"), HasSubstr("NO AGREEMENT"));
 }
 

@@ -173,12 +173,16 @@ absl::StatusOr<std::optional<TorchrunCommand>> ReadTorchrunCommand(
   return torchrun;
 }
 
+std::optional<int64_t> ProcessesANode(const TorchrunCommand& torchrun) {
+  int64_t processes = 0;
+  // "gpu" and the like are as many as there are devices.
+  if (!absl::SimpleAtoi(torchrun.processes, &processes)) return std::nullopt;
+  return processes;
+}
+
 std::optional<int64_t> WorldSizeOf(const TorchrunCommand& torchrun, int64_t devices) {
   if (torchrun.elastic()) return std::nullopt;
-  int64_t processes = devices;
-  // "gpu" and the like are as many as there are devices.
-  if (!absl::SimpleAtoi(torchrun.processes, &processes)) processes = devices;
-  return torchrun.max_nodes * processes;
+  return torchrun.max_nodes * ProcessesANode(torchrun).value_or(devices);
 }
 
 std::vector<std::string> PerWorkerForm(std::span<const std::string> command,

@@ -35,6 +35,9 @@ struct TorchrunCommand {
 absl::StatusOr<std::optional<TorchrunCommand>> ReadTorchrunCommand(
     std::span<const std::string> command, const Environment& environment);
 
+// Processes that it starts on each node; nothing where that is one a device.
+std::optional<int64_t> ProcessesANode(const TorchrunCommand& torchrun);
+
 // Processes of its world on nodes that have `devices` each; nothing where it is elastic.
 std::optional<int64_t> WorldSizeOf(const TorchrunCommand& torchrun, int64_t devices);
 

@@ -99,6 +99,7 @@ absl::StatusOr<WorldCommand> ReadWorldCommand(std::span<const std::string> comma
   WorldCommand world{.command = {command.begin(), command.end()}, .processes = world_size};
   if (!torchrun.has_value()) {
     const std::optional<HiddenTorchrun> hidden = FindHidden(command, environment);
+    world.starts_ranks = hidden.has_value();
     if (!hidden.has_value() || !hidden->torchrun.elastic()) return world;
     world.elastic = true;
     world.nodes = hidden->torchrun.max_nodes;
@@ -108,6 +109,8 @@ absl::StatusOr<WorldCommand> ReadWorldCommand(std::span<const std::string> comma
     if (!hidden->at.has_value()) return ElasticInAShell(hidden->torchrun, placeholders);
     return Elastic(command, *hidden->at, hidden->torchrun, placeholders, launch_program);
   }
+  world.starts_ranks = true;
+  world.processes_a_node = ProcessesANode(*torchrun);
   world.elastic = torchrun->elastic();
   world.nodes = torchrun->max_nodes;
   world.min_nodes = torchrun->min_nodes;
@@ -123,6 +126,27 @@ absl::StatusOr<WorldCommand> ReadWorldCommand(std::span<const std::string> comma
   if (world_size.has_value() && world_size != own) return Contradiction(*world_size, *own);
   world.processes = own;
   return world;
+}
+
+LauncherFacts FactsOfTraining(const WorldCommand& world, const LauncherFacts& facts,
+                              bool single_node) {
+  if (!world.starts_ranks && !world.processes.has_value()) return facts;
+  LauncherFacts training = facts;
+  if (world.starts_ranks) {
+    if (facts.dialect != Dialect::kNone) {
+      training.outer.insert(training.outer.begin(), facts.dialect);
+    }
+    training.dialect = Dialect::kTorchrun;
+  }
+  training.rank.reset();
+  training.local_rank.reset();
+  training.world_size = world.processes;
+  training.world_size_counts = WorldSizeCounts::kProcesses;
+  training.local_world_size = world.processes_a_node;
+  if (single_node && !world.elastic && world.processes.has_value()) {
+    training.local_world_size = world.processes;
+  }
+  return training;
 }
 
 absl::StatusOr<TrainingValues> ValuesFor(const WorldCommand& world, const Record& record,

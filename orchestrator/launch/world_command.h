@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "orchestrator/dialect/environment.h"
+#include "orchestrator/dialect/launcher_facts.h"
 #include "orchestrator/launch/training_values.h"
 #include "orchestrator/plan/record.h"
 
@@ -27,6 +28,9 @@ struct WorldCommand {
   // Fewer than `nodes` only where it is elastic.
   int64_t min_nodes = 1;
   bool one_a_device = false;
+  // A torchrun in it starts the ranks of a node; so many, where that is known.
+  bool starts_ranks = false;
+  std::optional<int64_t> processes_a_node;
 };
 
 // Reads the command. InvalidArgument: torchrun would refuse it, `world_size` (the user's word, if
@@ -36,6 +40,12 @@ absl::StatusOr<WorldCommand> ReadWorldCommand(std::span<const std::string> comma
                                               const Environment& environment,
                                               std::optional<int64_t> world_size,
                                               absl::string_view launch_program);
+
+// What `facts`, of the launcher around it, say of training. A launcher that starts this command on
+// each node counts its tasks, and those are no ranks where the command starts the ranks itself:
+// then the command's own counts are in their place. `single_node`: all its processes are here.
+LauncherFacts FactsOfTraining(const WorldCommand& world, const LauncherFacts& facts,
+                              bool single_node);
 
 // What it is handed: of the row for its world, on nodes of `devices` each (absent: not known, and
 // the record's own world is taken for a command that does not say). NotFound: no row for it.

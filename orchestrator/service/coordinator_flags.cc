@@ -46,21 +46,6 @@ po::options_description ListenOptions() {
              "from a connection to its proof, and again to its first message (default: 10s)");
 }
 
-po::options_description LimitOptions() {
-  return FlagGroup("How long it waits")
-      .Value("join-timeout", "T", "for --min-nodes (default: 600s)")
-      .Value("last-call", "T", "for more of them, once there are enough (default: 5s)")
-      .Value("heartbeat", "T", "how often agents say that they live (default: 1s)")
-      .Value("lost-after", "N", "heartbeats without progress: it is lost (default: 5)")
-      .Value("reconnect-grace", "N",
-             "heartbeats for an agent whose connection broke to come back (default: 2)")
-      .Value("report-timeout", "T", "for everybody's probe (default: 3600s)")
-      .Value("reduce-timeout", "T", "for one attempt of NCCL (default: 120s)")
-      .Value("reduce-attempts", "N", "attempts of NCCL in a round (default: 2)")
-      .Value("commit-timeout", "T",
-             "for everybody to keep the record, and again to confirm (default: 10s)");
-}
-
 po::options_description OutputOptions() {
   return FlagGroup("State and output")
       .Value("state-dir", "DIR", "where rounds outlast a restart (default: autobatch-RUN-ID here)")
@@ -76,7 +61,7 @@ po::options_description AllOptions() {
                        .add(CredentialOptions())
                        .add(PlanOptions())
                        .add(ListenOptions())
-                       .add(LimitOptions())
+                       .add(CoordinatorLimits())
                        .add(OutputOptions()));
 }
 
@@ -134,6 +119,21 @@ void ReadOutputs(FlagReader& read, CoordinatorFlags& flags) {
 }
 
 }  // namespace
+
+po::options_description CoordinatorLimits() {
+  return FlagGroup("How long it waits")
+      .Value("join-timeout", "T", "for --min-nodes (default: 600s)")
+      .Value("last-call", "T", "for more of them, once there are enough (default: 5s)")
+      .Value("heartbeat", "T", "how often agents say that they live (default: 1s)")
+      .Value("lost-after", "N", "heartbeats without progress: it is lost (default: 5)")
+      .Value("reconnect-grace", "N",
+             "heartbeats for an agent whose connection broke to come back (default: 2)")
+      .Value("report-timeout", "T", "for everybody's probe (default: 3600s)")
+      .Value("reduce-timeout", "T", "for one attempt of NCCL (default: 120s)")
+      .Value("reduce-attempts", "N", "attempts of NCCL in a round (default: 2)")
+      .Value("commit-timeout", "T",
+             "for everybody to keep the record, and again to confirm (default: 10s)");
+}
 
 absl::StatusOr<CoordinatorFlags> ParseCoordinatorFlags(std::span<const std::string> arguments,
                                                        const LauncherFacts& launcher) {

@@ -1,6 +1,7 @@
 #ifndef ORCHESTRATOR_SERVICE_COORDINATOR_FLAGS_H_
 #define ORCHESTRATOR_SERVICE_COORDINATOR_FLAGS_H_
 
+#include <boost/program_options.hpp>
 #include <span>
 #include <string>
 
@@ -33,6 +34,9 @@ struct CoordinatorFlags {
   // Print this text and exit with 0.
   std::string print_and_exit;
 };
+
+// How long it waits: shared with whoever hosts a coordinator.
+boost::program_options::options_description CoordinatorLimits();
 
 // Reads the arguments (without the program's name); what they do not say may come from the
 // launcher (its run id). InvalidArgument names the flag or value that is wrong, the nearest valid
