@@ -55,6 +55,18 @@ absl::StatusOr<Resolver::Endpoints> LookUp(const HostPort& address) {
   return ByTurns(std::move(endpoints));
 }
 
+absl::StatusOr<Resolver::Endpoints> OfNumber(const asio::ip::address& number,
+                                             const HostPort& address) {
+  // An interface that is not here is read as none at all.
+  if (number.is_v6() && number.to_v6().is_link_local() && number.to_v6().scope_id() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", address.host,
+                     "' is the address of a link: it needs an interface of this host, such as ",
+                     address.host.substr(0, address.host.find('%')), "%eth0"));
+  }
+  return Resolver::Endpoints{tcp::endpoint(number, address.port)};
+}
+
 class SystemResolver final : public Resolver {
  public:
   explicit SystemResolver(asio::any_io_executor executor) : executor_(std::move(executor)) {}
@@ -75,7 +87,7 @@ asio::awaitable<absl::StatusOr<Resolver::Endpoints>> SystemResolver::Ask(
   co_await asio::this_coro::throw_if_cancelled(false);
   boost::system::error_code no_number;
   const asio::ip::address number = asio::ip::make_address(address.host, no_number);
-  if (!no_number) co_return Endpoints{tcp::endpoint(number, address.port)};
+  if (!no_number) co_return OfNumber(number, address);
 
   // The coroutine owns what belongs to the executor; the thread only reaches it while the coroutine
   // has not gone away.

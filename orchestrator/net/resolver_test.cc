@@ -57,6 +57,15 @@ TEST_F(SystemResolverTest, Resolve_AddressAsText_ReadNotResolved) {
   }
 }
 
+TEST_F(SystemResolverTest, Resolve_AddressOfALink_NeedsAnInterfaceThatIsHere) {
+  EXPECT_TRUE(loop_.Run(resolver_->Resolve({"fe80::1%lo", 1})).ok());
+  for (const std::string address : {"fe80::1", "fe80::1%nosuch"}) {
+    const absl::Status status = loop_.Run(resolver_->Resolve({address, 1})).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(status.message(), ::testing::HasSubstr("such as fe80::1%eth0"));
+  }
+}
+
 TEST_F(SystemResolverTest, Resolve_Localhost_LoopbackWithThePort) {
   const auto endpoints = loop_.Run(resolver_->Resolve({"localhost", 29400}));
   ASSERT_TRUE(endpoints.ok()) << endpoints.status();

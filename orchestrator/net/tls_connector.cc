@@ -79,7 +79,7 @@ asio::awaitable<MadeConnection> ConnectToFirst(Self self, std::vector<HostPort> 
     failures.emplace_back(made.status().message());
   }
   if (failures.empty()) co_return absl::InvalidArgumentError("there is no address to connect to");
-  const std::string text = absl::StrCat("cannot reach ", absl::StrJoin(failures, "; "));
+  const std::string text = absl::StrJoin(failures, "; ");
   co_return late ? absl::DeadlineExceededError(text) : absl::UnavailableError(text);
 }
 
