@@ -161,9 +161,11 @@ absl::Status AgentHost::CompleteHello(const LauncherFacts& launcher) {
 
 void AgentHost::MakeProber(ProbeObserver* observer, const AgentHooks& hooks) {
   ProbeSpec spec = flags_.probe;
-  // Who is told no number of ranks still is one of several: they hold communicators and buckets.
+  // Who is told no number of ranks and is not alone is one of several: they hold communicators and
+  // buckets.
   if (!spec.world_size.has_value()) {
-    spec.world_size = std::max<int64_t>(2, static_cast<int64_t>(node_->devices().size()));
+    spec.world_size =
+        std::max<int64_t>(flags_.alone ? 1 : 2, static_cast<int64_t>(node_->devices().size()));
   }
   CachedProberOptions options{.spec = std::move(spec),
                               .devices = node_->devices(),

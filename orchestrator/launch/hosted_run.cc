@@ -148,6 +148,7 @@ absl::StatusOr<HostedRun> PlanHostedRun(const LaunchLine& line, const LauncherFa
   if (!line.publish.empty() || line.format.has_value()) common.emplace_back("--once");
   if (line.quiet) common.emplace_back("--quiet");
   AB_ASSIGN_OR_RETURN(run.agent, Agent(line, launcher, common));
+  run.agent.alone = single;
   AB_ASSIGN_OR_RETURN(const bool hosts, HostsCoordinator(line, launcher, nodes));
   if (hosts) {
     AB_ASSIGN_OR_RETURN(run.coordinator, Coordinator(line, launcher, common, nodes, world.elastic,

@@ -56,12 +56,14 @@ TEST(PlanHostedRun_OneNode, HostsAllAndNeedsNothing) {
   EXPECT_EQ(run.agent.config.hello.run_id, "local-abcd");
   EXPECT_EQ(run.agent.probe.workload.name, "gpt2");
   EXPECT_FALSE(run.agent.config.once);
+  EXPECT_TRUE(run.agent.alone);
 }
 
 TEST(PlanHostedRun_FirstNodeOfAStep, HostsTheCoordinatorForAll) {
   const HostedRun run = Planned("--secret-file /s -- torchrun --nnodes=2 t.py", Slurm("n1"));
   EXPECT_FALSE(run.own_secret);
   ASSERT_TRUE(run.coordinator.has_value());
+  EXPECT_FALSE(run.agent.alone);
   EXPECT_EQ(run.coordinator->config.run_id, "slurm-7");
   EXPECT_EQ(run.coordinator->config.min_nodes, 2);
   EXPECT_EQ(run.coordinator->config.max_nodes, 2);

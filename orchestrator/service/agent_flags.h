@@ -31,6 +31,8 @@ struct AgentFlags {
   AgentConfig config;
   // Where the coordinator may be; empty: nobody says (a host of both knows).
   std::vector<HostPort> coordinator;
+  // There will be no other node.
+  bool alone = false;
   CredentialFlags credentials;
   // The user's own settings that must agree on all nodes.
   std::vector<NamedValue> settings;
