@@ -72,6 +72,22 @@ absl::StatusOr<NodeOutcomes> ReadNode(const std::string& path) {
   return node;
 }
 
+// A device that is in two reports would count twice.
+absl::Status CheckDistinct(const std::vector<std::string>& paths,
+                           const std::vector<NodeOutcomes>& nodes) {
+  std::map<std::string, std::string> seen;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    for (const DeviceOutcome& device : nodes[i].devices) {
+      const auto [first, is_new] = seen.emplace(device.uuid, paths[i]);
+      if (is_new) continue;
+      return absl::InvalidArgumentError(absl::StrCat("device ", device.uuid, " is in ",
+                                                     first->second, " and in ", paths[i],
+                                                     ": give each node's report once"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // What the reports of all nodes say.
 absl::Status ReadReports(const PlanOptions& options, ClusterBatches& cluster,
                          PlanDocument& document) {
@@ -79,6 +95,7 @@ absl::Status ReadReports(const PlanOptions& options, ClusterBatches& cluster,
   for (const std::string& path : options.reports) {
     AB_ASSIGN_OR_RETURN(nodes.emplace_back(), ReadNode(path));
   }
+  AB_RETURN_IF_ERROR(CheckDistinct(options.reports, nodes));
   AB_ASSIGN_OR_RETURN(document.straggler, FindStraggler(nodes));
   cluster.world_size = document.straggler->now.devices;
   cluster.minimum_batch = document.straggler->now.batch;
@@ -89,7 +106,11 @@ absl::Status ReadReports(const PlanOptions& options, ClusterBatches& cluster,
   }
   for (const NodeOutcomes& node : nodes) {
     for (const DeviceOutcome& device : node.devices) {
-      if (device.status != ResultStatus::kConfirmed) document.certainty = device.status;
+      // An answer that nothing has run is less certain than one whose search was cut short.
+      if (device.status == ResultStatus::kEstimated ||
+          document.certainty == ResultStatus::kConfirmed) {
+        document.certainty = device.status;
+      }
       if (!options.per_device) continue;
       cluster.shares.push_back({.uuid = device.uuid, .batch = device.batch});
     }

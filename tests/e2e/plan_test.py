@@ -26,14 +26,14 @@ class PlanTest(unittest.TestCase):
         (self.folder / name).write_text(json.dumps(value))
         return name
 
-    def report(self, name, host, batches, **device):
+    def report(self, name, host, batches, status="confirmed", **device):
         devices = []
         for index, batch in enumerate(batches):
             devices.append({
                 "device": {"uuid": f"GPU-{host}-{index}", "address": f"cuda:{index}", "name": "A100",
                            "memory": {"total_bytes": 80 << 30}, **device},
-                "status": "confirmed" if batch else "failed", "bound": "memory",
-                "confirmed_batch": batch or None,
+                "status": status if batch else "failed", "bound": "memory",
+                "estimated_batch" if status == "estimated" else "confirmed_batch": batch or None,
                 "failure": None if batch else {"kind": "cannot_start", "message": "no \x1b[2Jworker"}})
         return self.write(name, {"schema": "autobatch.node_report.v1", "host": {"host": host},
                                  "devices": devices})
@@ -103,6 +103,20 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(plan["rows"][-1]["devices"][3], "GPU-node-b-1")
         self.assertEqual(plan["rows"][0]["global_batch"], 24)
         self.assertEqual(plan["straggler"]["without_device"]["samples"], 231)
+
+    def test_node_that_is_given_twice_is_refused(self):
+        report = self.report("a.json", "node-a", [77, 77])
+        done = self.plan("--report", report, "--report", report)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("device GPU-node-a-0 is in ", done.stderr)
+
+    def test_least_certain_report_is_what_the_batch_is_called_by(self):
+        reports = [self.report(status + ".json", status, [77], status=status)
+                   for status in ("confirmed", "partial", "estimated")]
+        for order in (reports, reports[::-1]):
+            done = self.plan(*(word for report in order for word in ("--report", report)))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("Estimated batch, not run: 77", done.stdout)
 
     def test_device_without_a_batch_leaves_no_plan(self):
         done = self.plan("--report", self.report("a.json", "node-a", [77, 0]))
