@@ -68,6 +68,12 @@ class AgreedTest(unittest.TestCase):
         self.assertNotIn("SIMULATED", said["seen"])
         self.assertEqual(os.listdir(self.folder / "autobatch"), [])
 
+    def test_one_device_alone_holds_nothing_back_for_others(self):
+        # A communicator would take all of it.
+        run = self.launch("--device", "cpu", "--memory-limit", "900MiB", *PROBE, "--", *self.train, "{micro_batch}")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(json.loads(run.stdout)["argv"], ["8"])
+
     def test_simulated_devices_start_nothing_unless_they_may(self):
         run = self.launch("--device", "sim:rtx3090", *PROBE, "--", "touch", self.folder / "started")
         self.assertEqual(run.returncode, 2, run.stderr)
@@ -129,14 +135,17 @@ class AgreedTest(unittest.TestCase):
         said = json.loads(run.stdout)
         self.assertEqual((said["argv"], said["seen"]["FALLBACK"]), (["4"], "1"))
 
-    def two_nodes(self, *arguments, command=None):
-        """The launches of two nodes, of which the first hosts the coordinator."""
-        common = ["--secret-file", self.secret, "--min-nodes", "1", "--max-nodes", "2", *SIMULATED, *arguments]
+    def two_nodes(self, *arguments, command=None, device="sim:rtx3090"):
+        """The launches of a step of two nodes, of which the first hosts the coordinator."""
+        common = ["--secret-file", self.secret, "--min-nodes", "1", "--max-nodes", "2", "--device", device,
+                  "--allow-simulated", *PROBE, *arguments]
         command = command or [*self.train, "{micro_batch}"]
 
         def node(name, *more):
-            variables = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_JOB_NUM_NODES": "2",
-                         "SLURMD_NODENAME": name}
+            rank = str(int(name[1:]) - 1)
+            variables = {"SLURM_JOB_ID": "7", "SLURM_STEP_NODELIST": "n[1-2]", "SLURM_STEP_NUM_NODES": "2",
+                         "SLURM_NTASKS": "2", "SLURM_STEP_TASKS_PER_NODE": "1(x2)", "SLURM_NODEID": rank,
+                         "SLURM_PROCID": rank, "SLURM_LOCALID": "0", "SLURMD_NODENAME": name}
             return self.start(*common, "--state-dir", self.folder / name, *more, "--", *command,
                               environment=dict(self.environment, **variables))
 
@@ -154,6 +163,16 @@ class AgreedTest(unittest.TestCase):
         # Nothing restarts a world of fixed size: the command is ended.
         second.kill()
         self.assertEqual(first.wait(120), 8)
+
+    def test_ranks_are_torchruns_where_slurm_started_one_task_a_node(self):
+        torchrun = self.folder / "torchrun"
+        torchrun.write_text("#!/bin/sh\nexec %s\n" % " ".join(self.train))
+        torchrun.chmod(0o755)
+        nodes = self.two_nodes(command=[torchrun, "--nnodes=2", "--nproc-per-node=2", "t.py", "{micro_batch}"],
+                               device="sim:rtx3090:count=2")
+        for node in nodes:
+            self.assertEqual(self.handed(node)["seen"]["WORLD_SIZE"], "4")
+        self.assertEqual([node.wait(120) for node in nodes], [0, 0])
 
     def test_lost_node_restarts_the_command_on_the_new_record(self):
         first, second = self.two_nodes("--when-world-changes", "restart")
