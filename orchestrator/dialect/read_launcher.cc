@@ -75,12 +75,7 @@ void Compare(const LauncherFacts& inner, const LauncherFacts& outer, LauncherRea
   if (!outer.rank.has_value() || !outer.world_size.has_value()) return;
   if (inner.dialect == Dialect::kTorchrun) return CompareAgents(inner, outer, reading);
   if (!inner.rank.has_value() || !inner.world_size.has_value()) return;
-  // mpirun starts one daemon a node as Slurm's step, whose numbers say nothing about its ranks;
-  // with srun's own PMI there is no daemon, and Hydra's local rank is not there.
-  const bool daemons = outer.dialect == Dialect::kSlurm &&
-                       (inner.dialect == Dialect::kOpenMpi ||
-                        (inner.dialect == Dialect::kMpich && inner.local_rank.has_value()));
-  if (daemons || SameRank(inner, outer)) return;
+  if (SameRank(inner, outer)) return;
   if (inner.dialect == Dialect::kEnv && SpawnedByTask(inner, outer)) return;
   reading.contradictions.push_back(absl::StrCat(RankText(inner), ", ", RankText(outer)));
 }

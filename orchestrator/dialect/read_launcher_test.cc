@@ -261,6 +261,31 @@ TEST(ReadLauncher_MpirunInSlurm, BelievesMpi) {
   EXPECT_EQ(facts.run_id, "slurm-77");
 }
 
+// As seen on the second node of a job of four tasks a node: the step is that of Hydra's two
+// daemons, and what is not the step's was handed on from the batch script on the first node.
+TEST(ReadLauncher_HydraInSlurm, BelievesMpi) {
+  const LauncherFacts facts = Facts({{"PMI_RANK", "6"},
+                                     {"PMI_SIZE", "8"},
+                                     {"MPI_LOCALRANKID", "2"},
+                                     {"MPI_LOCALNRANKS", "4"},
+                                     {"SLURM_JOB_ID", "77"},
+                                     {"SLURM_PROCID", "1"},
+                                     {"SLURM_LOCALID", "0"},
+                                     {"SLURM_NODEID", "1"},
+                                     {"SLURM_NTASKS", "8"},
+                                     {"SLURM_NTASKS_PER_NODE", "4"},
+                                     {"SLURM_NNODES", "2"},
+                                     {"SLURM_STEP_NODELIST", "n[1-2]"},
+                                     {"SLURM_STEP_NUM_NODES", "2"},
+                                     {"SLURM_STEP_NUM_TASKS", "2"},
+                                     {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"},
+                                     {"SLURMD_NODENAME", "n1"}});
+  EXPECT_EQ(DialectName(facts), "MPICH in Slurm");
+  EXPECT_EQ(Place(facts), "6 of 8, 2 of 4 on node ? of 2");
+  EXPECT_EQ(facts.node_name, "n2");
+  EXPECT_EQ(facts.run_id, "slurm-77");
+}
+
 TEST(ReadLauncher_SrunsOwnPmi, HasToAgreeWithSlurm) {
   EXPECT_EQ(Facts(With(Slurm(), {{"PMI_RANK", "3"}, {"PMI_SIZE", "4"}})).local_rank, 0);
   EXPECT_EQ(Contradictions(With(Slurm(), {{"PMI_RANK", "0"}, {"PMI_SIZE", "4"}})),

@@ -76,6 +76,13 @@ void CheckTaskCounts(EnvironmentReader& environment, const LauncherFacts& facts,
   }
 }
 
+// mpirun starts one daemon a node as a step of Slurm's, whose numbers say nothing about the ranks;
+// and Hydra's daemons hand on what the batch script had beside what the step has. With srun's own
+// PMI there is no daemon, and Hydra's local rank is not there.
+bool IsDaemonsStep(const EnvironmentReader& environment) {
+  return environment.Has("OMPI_COMM_WORLD_RANK") || environment.Has("MPI_LOCALRANKID");
+}
+
 }  // namespace
 
 std::optional<LauncherFacts> ReadSlurm(EnvironmentReader& environment) {
@@ -96,6 +103,13 @@ std::optional<LauncherFacts> ReadSlurm(EnvironmentReader& environment) {
                               : FirstPresent(environment, "SLURM_JOB_NUM_NODES", "SLURM_NNODES"),
                          1);
   if (!facts.node_count.has_value()) facts.node_count = environment.Number("SLURM_NNODES", 1);
+  if (IsDaemonsStep(environment)) {
+    // The node's name may be that of the node where mpirun was called.
+    const std::optional<int64_t> node = environment.Number("SLURM_NODEID");
+    const bool listed = node.has_value() && *node < static_cast<int64_t>(facts.nodes.size());
+    facts.node_name = listed ? facts.nodes[static_cast<size_t>(*node)] : "";
+    return facts;
+  }
   if (!step) {
     CheckNodes(environment, facts, list_name);
     return facts;

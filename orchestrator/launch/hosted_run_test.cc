@@ -159,6 +159,7 @@ TEST(PlanHostedRun_RanksThatWillTrain, AreTheCommandsWhereItStartsThemItself) {
   EXPECT_EQ(one_a_node("-- torchrun --nnodes=1:2 --nproc-per-node=8 t.py"),
             Counts(std::nullopt, 8));
   EXPECT_EQ(one_a_node("-- numactl -N 0 torchrun --nnodes=2 --nproc-per-node=8 t.py"), Counts());
+  EXPECT_EQ(one_a_node("-- ./train.sh --with torchrun"), Counts(2, 1));
   EXPECT_EQ(one_a_node("--world-size 16 -- ./train.sh"), Counts(16, std::nullopt));
   // Else it is the process that trains.
   EXPECT_EQ(one_a_node("-- ./train.sh"), Counts(2, 1));

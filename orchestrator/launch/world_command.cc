@@ -36,7 +36,7 @@ absl::Status Elastic(std::span<const std::string> command, size_t at,
       " to ", torchrun.max_nodes,
       " nodes) would keep the first world's value after every change; let each worker take its own "
       "share instead:\n  ",
-      launch_program, " … -- ", ShellText(form)));
+      ShellQuote(launch_program), " … -- ", ShellText(form)));
 }
 
 absl::Status ElasticInAShell(const TorchrunCommand& torchrun,
@@ -59,7 +59,10 @@ struct HiddenTorchrun {
 std::optional<TorchrunCommand> ReadQuietly(std::span<const std::string> command,
                                            const Environment& environment) {
   // What is wrong with it is not ours to say: perhaps it is no torchrun at all.
-  return ReadTorchrunCommand(command, environment).value_or(std::nullopt);
+  auto torchrun = ReadTorchrunCommand(command, environment).value_or(std::nullopt);
+  // Without a program behind it, it is a word that says torchrun.
+  if (torchrun.has_value() && torchrun->program == command.size()) return std::nullopt;
+  return torchrun;
 }
 
 std::optional<HiddenTorchrun> FindHidden(std::span<const std::string> command,
