@@ -35,7 +35,14 @@ class MemberTest(unittest.TestCase):
 
     def agree(self, members, batch=8):
         """They go through the round that they are asked for; the record that comes of it."""
+        number = self.collect(members)
+        return self.report_and_commit(members, number, batch)
+
+    def collect(self, members):
         [number] = {member.wait_for(COLLECT)["round"] for member in members}
+        return number
+
+    def report_and_commit(self, members, number, batch=8):
         for member in members:
             member.report(number, batch)
         return self.prepare_and_commit(members, number)
@@ -105,14 +112,14 @@ class MemberTest(unittest.TestCase):
 
     def test_unknown_message_is_refused_and_unknown_field_ignored(self):
         members = self.join("n1", "n2", "n3", a_field_of_tomorrow={"x": [1, 2]})
-        members[0].say(77, 1, something="new")
+        number = self.collect(members)
+        members[0].say(77, number, something="new")
         self.assertIn("77", members[0].wait_for(REFUSE)["reason"])
-        self.assertEqual(self.agree(members)["world_size"], 3)
+        self.assertEqual(self.report_and_commit(members, number)["world_size"], 3)
 
     def test_what_is_said_twice_late_or_in_the_wrong_order_changes_nothing(self):
         first, second, third = members = self.join("n1", "n2", "n3")
-        for member in members:
-            member.wait_for(COLLECT)
+        self.collect(members)
         # Before its report, of a round to come, and of one that never was.
         first.say(PREPARED, 1, digest="sha256:00")
         first.report(2, 99)
