@@ -32,6 +32,8 @@ absl::Status CheckRunId(absl::string_view run_id) {
     return Refused(run_id.substr(0, 32),
                    absl::StrCat("has more than ", kLongestRunId, " characters"));
   }
+  // Folders are named after it.
+  if (run_id == "." || run_id == "..") return Refused(run_id, "is no name of its own");
   const std::string lower = absl::AsciiStrToLower(run_id);
   if (std::find(kNoNames.begin(), kNoNames.end(), lower) != kNoNames.end()) {
     return Refused(run_id, "is a launcher's default: two jobs that have it would join each other");

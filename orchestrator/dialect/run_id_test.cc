@@ -25,7 +25,7 @@ TEST(CheckRunId_Names, AreBoundedPlainText) {
   EXPECT_TRUE(CheckRunId("6f1c.A_b:c").ok());
   EXPECT_TRUE(CheckRunId(std::string(kLongestRunId, 'x')).ok());
   EXPECT_FALSE(CheckRunId(std::string(kLongestRunId + 1, 'x')).ok());
-  for (const char* run_id : {"", "a b", "a\nb", "a/b", "ä", "$(id)"}) {
+  for (const char* run_id : {"", "a b", "a\nb", "a/b", "ä", "$(id)", ".", ".."}) {
     EXPECT_FALSE(CheckRunId(run_id).ok()) << run_id;
   }
 }
