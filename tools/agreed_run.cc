@@ -50,6 +50,8 @@ class AgreedRun {
     if (!agreement.ok()) return Complain(agreement.status(), exit_code);
     agreement_ = *std::move(agreement);
     plan_ = run->plan;
+    nodes_ = run->nodes;
+    ranks_a_node_ = run->launcher.local_world_size;
     exit_code = Agreed();
     // A folder whose name nobody knows is of no use to anybody.
     if (run->own_secret && line_.run_id.empty() && launcher.run_id.empty()) {
@@ -158,7 +160,8 @@ class AgreedRun {
   // No agent serves anybody any more: workers find the record by AUTOBATCH_RECORD.
   int FallBack(const ServiceOutcome& why) {
     const std::string path = agreement_->flags().record_path() + ".fallback.json";
-    const int64_t ranks = world_.processes.value_or(agreement_->devices() * world_.nodes);
+    const int64_t ranks =
+        world_.processes.value_or(ranks_a_node_.value_or(agreement_->devices()) * nodes_);
     // Whatever the world will be.
     if (!plan_.min_world_size.has_value()) plan_.min_world_size = 1;
     const absl::StatusOr<Record> record =
@@ -207,6 +210,8 @@ class AgreedRun {
   ProgressLines lines_{"launch", line_.quiet};
   std::unique_ptr<HostedAgreement> agreement_;
   PlanRequest plan_;
+  int64_t nodes_ = 1;
+  std::optional<int64_t> ranks_a_node_;
 };
 
 }  // namespace

@@ -134,6 +134,7 @@ absl::StatusOr<HostedRun> PlanHostedRun(const LaunchLine& line, const LauncherFa
   const Nodes nodes = NodesOf(line, launcher, world);
   const bool single = nodes.most == 1 && line.coordinator.empty();
   HostedRun run;
+  run.nodes = nodes.most;
   run.launcher = FactsOfTraining(world, launcher, nodes.most == 1);
   run.own_secret = single && line.secret_file.empty() && !line.secret_descriptor.has_value() &&
                    line.credential_arguments.empty();

@@ -20,6 +20,8 @@ struct HostedRun {
   AgentFlags agent;
   // Absent: it is elsewhere, where `agent.coordinator` says.
   std::optional<CoordinatorFlags> coordinator;
+  // Nodes that are expected, at most.
+  int64_t nodes = 1;
   // What is to be agreed on; a default where that is only the coordinator's to know.
   PlanRequest plan;
   // What the agent is to believe of the ranks that will train.

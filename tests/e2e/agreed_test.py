@@ -129,11 +129,12 @@ class AgreedTest(unittest.TestCase):
         run = self.launch(*arguments, "--", *self.train)
         self.assertIn(run.returncode, (7, 8), run.stderr)
         self.assertEqual(run.stdout, "")
-        run = self.launch(*arguments, "--fallback-batch", 4, "--", *self.train, "{micro_batch}")
+        run = self.launch(*arguments, "--max-nodes", 3, "--fallback-batch", 4, "--", *self.train, "{micro_batch}")
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("NO AGREEMENT: training starts on --fallback-batch 4", run.stderr)
         said = json.loads(run.stdout)
         self.assertEqual((said["argv"], said["seen"]["FALLBACK"]), (["4"], "1"))
+        self.assertEqual((said["seen"]["WORLD_SIZE"], said["seen"]["GLOBAL_BATCH"]), ("3", "12"))
 
     def two_nodes(self, *arguments, command=None, device="sim:rtx3090"):
         """The launches of a step of two nodes, of which the first hosts the coordinator."""
