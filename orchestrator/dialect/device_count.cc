@@ -21,10 +21,12 @@ absl::Status CheckDeviceCount(const LauncherFacts& facts, int64_t devices) {
   return absl::OkStatus();
 }
 
+bool StartsTasks(Dialect dialect) {
+  return dialect == Dialect::kSlurm || dialect == Dialect::kOpenMpi || dialect == Dialect::kMpich;
+}
+
 LauncherFacts WithoutOwnTask(LauncherFacts facts) {
-  const bool starts_tasks = facts.dialect == Dialect::kSlurm ||
-                            facts.dialect == Dialect::kOpenMpi || facts.dialect == Dialect::kMpich;
-  if (!starts_tasks || facts.local_world_size != 1) return facts;
+  if (!StartsTasks(facts.dialect) || facts.local_world_size != 1) return facts;
   facts.rank.reset();
   facts.world_size.reset();
   facts.local_rank.reset();

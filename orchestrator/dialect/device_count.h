@@ -15,6 +15,9 @@ namespace autobatch {
 // WORLD_SIZE that counts nodes where processes are due. OK otherwise.
 absl::Status CheckDeviceCount(const LauncherFacts& facts, int64_t devices);
 
+// Whether its processes are tasks that may be anything: ranks, agents, or launchers of their own.
+bool StartsTasks(Dialect dialect);
+
 // What the launcher says of training to an agent in a step of its own: where it started one task a
 // node, that is the agent, and its counts say nothing of the ranks that will train.
 LauncherFacts WithoutOwnTask(LauncherFacts facts);

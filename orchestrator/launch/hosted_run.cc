@@ -11,7 +11,9 @@
 #include "absl/strings/strip.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/probe/flag_reader.h"
+#include "orchestrator/dialect/device_count.h"
 #include "orchestrator/dialect/discovery.h"
+#include "orchestrator/dialect/read_launcher.h"
 #include "orchestrator/dialect/run_id.h"
 #include "orchestrator/launch/launch_options.h"
 #include "orchestrator/service/plan_flags.h"
@@ -27,7 +29,10 @@ struct Nodes {
 // The user's word, else the command's, else the launcher's.
 Nodes NodesOf(const LaunchLine& line, const LauncherFacts& launcher, const WorldCommand& world) {
   Nodes nodes{world.min_nodes, world.nodes};
-  if (world.nodes == 1 && !world.elastic) {
+  // A batch script is on one node, whatever the job has, and so is its torchrun.
+  const bool batch_script = StartsTasks(launcher.dialect) && !launcher.rank.has_value();
+  const bool torchrun_here = world.processes_a_node.has_value() || world.one_a_device;
+  if (world.nodes == 1 && !world.elastic && !(batch_script && torchrun_here)) {
     nodes.most = launcher.max_nodes.value_or(launcher.node_count.value_or(1));
     nodes.least = launcher.min_nodes.value_or(nodes.most);
   }
@@ -101,6 +106,17 @@ bool Given(const std::vector<std::string>& arguments, absl::string_view option) 
   });
 }
 
+// Each task would start a torchrun, and that its ranks.
+absl::Status CheckOneTaskANode(const LauncherFacts& launcher, const WorldCommand& world) {
+  const int64_t tasks = launcher.local_world_size.value_or(1);
+  if (!world.starts_ranks || !StartsTasks(launcher.dialect) || tasks <= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      DialectName(launcher), " starts ", tasks,
+      " tasks on this node, and each would start a torchrun of its own; start one task a node "
+      "(srun --ntasks=NODES --ntasks-per-node=1), or the program without torchrun behind launch "
+      "--worker in each task"));
+}
+
 absl::StatusOr<CoordinatorFlags> Coordinator(const LaunchLine& line, const LauncherFacts& launcher,
                                              const std::vector<std::string>& common,
                                              const Nodes& nodes, bool elastic,
@@ -131,11 +147,13 @@ absl::StatusOr<HostedRun> PlanHostedRun(const LaunchLine& line, const LauncherFa
                      " and --coordinator contradict: the "
                      "coordinator that is there was told it when it was started"));
   }
+  AB_RETURN_IF_ERROR(CheckOneTaskANode(launcher, world));
   const Nodes nodes = NodesOf(line, launcher, world);
   const bool single = nodes.most == 1 && line.coordinator.empty();
   HostedRun run;
   run.nodes = nodes.most;
-  run.launcher = FactsOfTraining(world, launcher, nodes.most == 1);
+  run.launcher = world.command.empty() ? WithoutOwnTask(launcher)
+                                       : FactsOfTraining(world, launcher, nodes.most == 1);
   run.own_secret = single && line.secret_file.empty() && !line.secret_descriptor.has_value() &&
                    line.credential_arguments.empty();
   std::string run_id = line.run_id.empty() ? launcher.run_id : line.run_id;

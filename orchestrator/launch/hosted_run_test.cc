@@ -102,6 +102,16 @@ TEST(PlanHostedRun_NodeCount, IsTheUsersElseTheCommandsElseTheLaunchers) {
             std::make_pair(int64_t{1}, int64_t{4}));
   EXPECT_EQ(nodes("--secret-file /s -- srun t.py", Slurm("n1")),
             std::make_pair(int64_t{2}, int64_t{2}));
+  LauncherFacts batch_script = Slurm("n1");
+  batch_script.rank.reset();
+  batch_script.world_size.reset();
+  batch_script.local_world_size.reset();
+  EXPECT_EQ(nodes("--secret-file /s -- torchrun --nproc-per-node=8 t.py", batch_script),
+            std::make_pair(int64_t{1}, int64_t{1}));
+  EXPECT_EQ(nodes("--secret-file /s -- torchrun --nnodes=2 t.py", batch_script),
+            std::make_pair(int64_t{2}, int64_t{2}));
+  EXPECT_EQ(nodes("--secret-file /s -- srun torchrun --nnodes=2 t.py", batch_script),
+            std::make_pair(int64_t{2}, int64_t{2}));
   EXPECT_EQ(nodes("--secret-file /s --min-nodes 1 --max-nodes 2 -- srun t.py", Slurm("n1")),
             std::make_pair(int64_t{1}, int64_t{2}));
 }
@@ -123,6 +133,10 @@ TEST(PlanHostedRun_WhatIsMissing, IsSaidAtOnce) {
   EXPECT_THAT(error("--secret-file /s -- torchrun --nnodes=2 t.py", {}), HasSubstr("--run-id"));
   EXPECT_THAT(error("--secret-file /s --run-id job -- torchrun --nnodes=2 t.py", {}),
               HasSubstr("--coordinator HOST:PORT"));
+  LauncherFacts tasks = Slurm("n1");
+  tasks.local_world_size = 4;
+  EXPECT_THAT(error("--secret-file /s -- torchrun --nnodes=2 t.py", tasks),
+              HasSubstr("Slurm starts 4 tasks on this node"));
   EXPECT_THAT(error("--secret-file /s --rule exact --global-batch 8 --coordinator n1 -- srun t.py",
                     Slurm("n2")),
               HasSubstr("--rule and --coordinator contradict"));
@@ -161,6 +175,7 @@ TEST(PlanHostedRun_RanksThatWillTrain, AreTheCommandsWhereItStartsThemItself) {
   EXPECT_EQ(one_a_node("-- numactl -N 0 torchrun --nnodes=2 --nproc-per-node=8 t.py"), Counts());
   EXPECT_EQ(one_a_node("-- ./train.sh --with torchrun"), Counts(2, 1));
   EXPECT_EQ(one_a_node("--world-size 16 -- ./train.sh"), Counts(16, std::nullopt));
+  EXPECT_EQ(one_a_node("--publish /shared"), Counts());
   // Else it is the process that trains.
   EXPECT_EQ(one_a_node("-- ./train.sh"), Counts(2, 1));
   EXPECT_EQ(counts("-- torchrun --nproc-per-node=2 t.py", {}), Counts(2, 2));
