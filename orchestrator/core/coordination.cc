@@ -263,6 +263,13 @@ void Coordination::ReportProgress() {
     progress.need = config_.min_nodes;
     progress.text =
         absl::StrCat("waiting for nodes: ", progress.have, " of at least ", progress.need);
+    const int64_t agents = std::ranges::count_if(
+        members_.members(), [](const auto& named) { return !named.second.excluded; });
+    if (agents > progress.have) {
+      absl::StrAppend(&progress.text, "; ", agents, " agents are on ", progress.have,
+                      progress.have == 1 ? " node" : " nodes",
+                      ", for those of one --node-id count once");
+    }
     if (!blocked_.empty()) absl::StrAppend(&progress.text, "; ", blocked_);
   } else if (deadline_.has_value()) {
     int64_t members = 0;

@@ -363,6 +363,17 @@ TEST(CoordinatorCoreMemberTest, OtherDigestPreparedOrCommitted_LosesTheMember) {
   EXPECT_FALSE(run.Took<Commit>(a).has_value());
 }
 
+TEST(CoordinatorCoreMemberTest, ProgressLine_TellsAgentsFromNodes) {
+  CoordinatorHarness run;
+  AgentHello neighbour = TestHello("b");
+  neighbour.boot_id = "boot-a";
+  const ConnectionId a = run.Join("a");
+  const ConnectionId b = run.Join(neighbour);
+  run.Pass(absl::Seconds(5), {a, b});
+  EXPECT_THAT(run.Took<Progress>(a)->text,
+              AllOf(HasSubstr("1 of at least 2; 2 agents are on 1 node"), HasSubstr("--node-id")));
+}
+
 TEST(CoordinatorCoreMemberTest, ProgressLine_SaysHaveNeedAndMissing) {
   CoordinatorConfig config = CoordinatorHarness::TestConfig();
   config.expected = {"a", "b"};
