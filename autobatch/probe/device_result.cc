@@ -36,18 +36,25 @@ void AddTrialWarnings(DeviceResult& result) {
 void DoubtUnusedBatch(DeviceResult& result) {
   constexpr int64_t kMuchLarger = 8;
   constexpr double kGrown = 1.02;
-  const Observation* least = nullptr;
-  const Observation* most = nullptr;
+  std::vector<const Observation*> watched;
   for (const Observation& seen : result.observations) {
     if (!seen.ok() || seen.batch_seen.has_value() || seen.method == "worker") continue;
-    if (least == nullptr || seen.trial.batch < least->trial.batch) least = &seen;
-    if (most == nullptr || seen.trial.batch > most->trial.batch) most = &seen;
+    watched.push_back(&seen);
   }
-  if (least == nullptr || most->trial.batch < kMuchLarger * least->trial.batch) return;
-  if (static_cast<double>(most->PeakReserved()) > kGrown * least->PeakReserved()) return;
-  result.warnings.push_back(absl::StrCat("a batch of ", most->trial.batch,
-                                         " held no more memory than one of ", least->trial.batch,
-                                         ": see that the command uses the batch that it is given"));
+  if (watched.empty()) return;
+  std::sort(watched.begin(), watched.end(), [](const Observation* a, const Observation* b) {
+    return a->trial.batch < b->trial.batch;
+  });
+  const Observation& most = *watched.back();
+  const auto enough = std::find_if(watched.begin(), watched.end(), [&](const Observation* less) {
+    return static_cast<double>(most.PeakReserved()) <= kGrown * less->PeakReserved();
+  });
+  const int64_t batch = (*enough)->trial.batch;
+  if (most.trial.batch < kMuchLarger * batch) return;
+  result.warnings.push_back(absl::StrCat("a batch of ", most.trial.batch,
+                                         " held no more memory than one of ", batch,
+                                         ": see that the command uses the batch that it is given, "
+                                         "and has data for it (--dataset-size)"));
 }
 
 }  // namespace autobatch

@@ -15,8 +15,8 @@ void AddConfirmed(const Observation& confirmed, DeviceResult& result);
 // files.
 void AddTrialWarnings(DeviceResult& result);
 
-// A command that takes its batch holds more at a larger one. Watched from outside, that is all that
-// tells.
+// A command that takes its batch, and has data for it, holds more at a larger one. Watched from
+// outside, that is all that tells.
 void DoubtUnusedBatch(DeviceResult& result);
 
 }  // namespace autobatch
