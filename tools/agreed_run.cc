@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/files.h"
@@ -21,6 +22,7 @@
 #include "orchestrator/launch/supervised_child.h"
 #include "orchestrator/launch/worker_values.h"
 #include "orchestrator/plan/plan_request.h"
+#include "tools/find_program.h"
 #include "tools/hosted_agreement.h"
 #include "tools/progress_lines.h"
 #include "tools/training.h"
@@ -45,6 +47,11 @@ class AgreedRun {
     const absl::Status real =
         CheckRealDevices(absl::StartsWith(run->agent.probe.devices, "sim:"), line_.allow_simulated);
     if (!real.ok()) return Complain(real);
+    if (!line_.command.empty() && !IsThere(line_.command[0])) {
+      return Complain(absl::NotFoundError(absl::StrCat("cannot start '", line_.command[0],
+                                                       "': there is no such program")),
+                      kExitCannotRun);
+    }
     int exit_code = kExitInternal;
     auto agreement = HostedAgreement::Start(*run, lines_, exit_code);
     if (!agreement.ok()) return Complain(agreement.status(), exit_code);
@@ -62,6 +69,12 @@ class AgreedRun {
   }
 
  private:
+  // A name is looked for in PATH, a path from where the user stands.
+  static bool IsThere(const std::string& program) {
+    return !FindProgram(absl::StrContains(program, '/') ? ResolveUserPath(program) : program)
+                .empty();
+  }
+
   int Agreed() {
     const std::optional<Record> record = AwaitRecord(0);
     if (!record.has_value()) return NotAgreed();

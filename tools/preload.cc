@@ -5,7 +5,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "tools/find_program.h"
 
 namespace autobatch {
 namespace {
@@ -23,23 +23,6 @@ namespace {
 constexpr int kMostInterpreters = 4;
 // Program headers stand at the beginning of a file.
 constexpr size_t kHead = 64 << 10;
-
-bool IsProgram(const std::string& path) {
-  struct stat info = {};
-  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
-}
-
-// As execvp finds it; "" where it does not.
-std::string FindProgram(const std::string& word) {
-  if (absl::StrContains(word, '/')) return IsProgram(word) ? word : "";
-  const char* const path = std::getenv("PATH");
-  for (const absl::string_view folder :
-       absl::StrSplit(path == nullptr ? "/bin:/usr/bin" : path, ':')) {
-    std::string place = absl::StrCat(folder.empty() ? "." : folder, "/", word);
-    if (IsProgram(place)) return place;
-  }
-  return "";
-}
 
 std::string Head(const std::string& path) {
   std::ifstream file(path, std::ios::binary);

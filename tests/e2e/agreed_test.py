@@ -84,6 +84,13 @@ class AgreedTest(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(json.loads(run.stdout)["seen"]["SIMULATED"], "1")
 
+    def test_program_that_is_not_there_is_told_before_anything_is_probed(self):
+        for program in ("/no/such/program", "no-such-program", str(self.secret)):
+            run = self.launch(*SIMULATED, "--", program)
+            self.assertEqual(run.returncode, 5, run.stderr)
+            self.assertIn("cannot start '%s'" % program, run.stderr)
+            self.assertNotIn("joined", run.stderr)
+
     def test_workers_ask_the_agent_hosted_here(self):
         # What torchrun sets for a worker.
         ranks = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1"}
