@@ -83,6 +83,12 @@ class DistTest(unittest.TestCase):
         self.assertNotEqual(run.returncode, 0)
         self.assertIn("LIBTORCH_DIR", run.stderr + run.stdout)
 
+    def test_libtorch_that_cannot_be_read_is_named(self):
+        run = self.run_program("probe", *TINY, LIBTORCH_DIR="/nonexistent/torch")
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("/nonexistent/torch/lib/libtorch_cpu.so is not there, or not for you to read",
+                      run.stderr + run.stdout)
+
     def test_another_libtorch_is_refused_by_its_version(self):
         other = pathlib.Path(self.folder.name) / "other"
         (other / "lib").mkdir(parents=True)

@@ -41,7 +41,7 @@ class ToolTest(unittest.TestCase):
     def test_wrong_usage_is_answered_with_what_is_right(self):
         for arguments, answer in [
                 (["--device", "rtx4091", "--", "true"], "the nearest is 'rtx4090'"),
-                (["--", "true"], "--device says which cards"),
+                (["--", "true"], "give --device LIST, such as --device rtx4090; --list names all"),
                 (["--device", "t4"], "no command after --"),
                 (["--device", "t4", "true"], "the command follows after --"),
                 (["--device"], "--device needs a value")]:

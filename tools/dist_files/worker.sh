@@ -25,7 +25,7 @@ spec = importlib.util.find_spec("torch")
 print(spec.submodule_search_locations[0] if spec else "")' 2>/dev/null)
   [ -n "$torch" ] || give_up "LIBTORCH_DIR is not set, and $python has no torch"
 fi
-[ -e "$torch/lib/libtorch_cpu.so" ] || give_up "there is no lib/libtorch_cpu.so in $torch"
+[ -r "$torch/lib/libtorch_cpu.so" ] || give_up "$torch/lib/libtorch_cpu.so is not there, or not for you to read"
 version=$(cat "$torch/build-version" 2>/dev/null ||
   sed -n "s/^__version__ = ['\"]\(.*\)['\"].*/\1/p" "$torch/version.py" 2>/dev/null)
 case $version in
