@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -54,18 +55,18 @@ class AgreedRun {
     }
     int exit_code = kExitInternal;
     auto agreement = HostedAgreement::Start(*run, lines_, exit_code);
+    // A folder whose name nobody knows is of no use to anybody.
+    const absl::Cleanup remove_folder = [&] {
+      if (!run->own_secret || !line_.run_id.empty() || !launcher.run_id.empty()) return;
+      std::error_code ignored;
+      std::filesystem::remove_all(run->agent.state_directory, ignored);
+    };
     if (!agreement.ok()) return Complain(agreement.status(), exit_code);
     agreement_ = *std::move(agreement);
     plan_ = run->plan;
     nodes_ = run->nodes;
     ranks_a_node_ = run->launcher.local_world_size;
-    exit_code = Agreed();
-    // A folder whose name nobody knows is of no use to anybody.
-    if (run->own_secret && line_.run_id.empty() && launcher.run_id.empty()) {
-      std::error_code ignored;
-      std::filesystem::remove_all(run->agent.state_directory, ignored);
-    }
-    return exit_code;
+    return Agreed();
   }
 
  private:

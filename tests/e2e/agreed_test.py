@@ -91,6 +91,15 @@ class AgreedTest(unittest.TestCase):
             self.assertIn("cannot start '%s'" % program, run.stderr)
             self.assertNotIn("joined", run.stderr)
 
+    def test_more_ranks_than_devices_are_refused_and_nothing_is_left(self):
+        torchrun = self.folder / "torchrun"
+        torchrun.write_text("#!/bin/sh\n")
+        torchrun.chmod(0o755)
+        run = self.launch(*SIMULATED, "--", torchrun, "--nproc-per-node=2", "t.py")
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("torchrun starts 2 ranks on this node, and it has 1 device;", run.stderr)
+        self.assertEqual(os.listdir(self.folder / "autobatch"), [])
+
     def test_workers_ask_the_agent_hosted_here(self):
         # What torchrun sets for a worker.
         ranks = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1"}
