@@ -106,7 +106,8 @@ absl::StatusOr<std::unique_ptr<AgentHost>> AgentHost::Make(AgentFlags flags,
 absl::Status AgentHost::Prepare(const Credentials& credentials) {
   AB_ASSIGN_OR_RETURN(digest_, MakeSeal(credentials));
   AB_ASSIGN_OR_RETURN(lock_, FolderLock::Acquire(flags_.state_directory));
-  AB_ASSIGN_OR_RETURN(connector_, MakeTlsConnector(tasks_, *timers_, credentials));
+  AB_ASSIGN_OR_RETURN(connector_,
+                      MakeTlsConnector(tasks_, *timers_, credentials, {.speaks_first = true}));
   return absl::OkStatus();
 }
 

@@ -4,7 +4,7 @@ namespace autobatch {
 
 HandshakeGate::Ticket HandshakeGate::Enter(const std::string& network, SteadyTime now) {
   const Ticket ticket = next_++;
-  networks_[network].push_back({ticket, now});
+  networks_[network].emplace(ticket, now);
   network_of_[ticket] = network;
   ++size_;
   return ticket;
@@ -14,33 +14,33 @@ void HandshakeGate::Leave(Ticket ticket) {
   const auto known = network_of_.find(ticket);
   if (known == network_of_.end()) return;
   const auto network = networks_.find(known->second);
-  network->second.remove_if([ticket](const Place& place) { return place.ticket == ticket; });
+  network->second.erase(ticket);
   if (network->second.empty()) networks_.erase(network);
   network_of_.erase(known);
   --size_;
 }
 
-const HandshakeGate::Place* HandshakeGate::Candidate() const {
+const HandshakeGate::Places::value_type* HandshakeGate::Candidate() const {
   const Places* most = nullptr;
   for (const auto& [network, places] : networks_) {
     if (most == nullptr || places.size() > most->size() ||
-        (places.size() == most->size() && places.front().since < most->front().since)) {
+        (places.size() == most->size() && places.begin()->second < most->begin()->second)) {
       most = &places;
     }
   }
-  return most == nullptr ? nullptr : &most->front();
+  return most == nullptr ? nullptr : &*most->begin();
 }
 
 std::optional<HandshakeGate::Ticket> HandshakeGate::Victim(SteadyTime now) const {
   if (!full()) return std::nullopt;
-  const Place* const place = Candidate();
-  if (place == nullptr || now < Add(place->since, patience_)) return std::nullopt;
-  return place->ticket;
+  const auto* const place = Candidate();
+  if (place == nullptr || now < Add(place->second, patience_)) return std::nullopt;
+  return place->first;
 }
 
 SteadyTime HandshakeGate::NextVictim() const {
-  const Place* const place = full() ? Candidate() : nullptr;
-  return place == nullptr ? SteadyTime::max() : Add(place->since, patience_);
+  const auto* const place = full() ? Candidate() : nullptr;
+  return place == nullptr ? SteadyTime::max() : Add(place->second, patience_);
 }
 
 }  // namespace autobatch

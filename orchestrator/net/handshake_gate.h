@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,13 +39,10 @@ class HandshakeGate {
   SteadyTime NextVictim() const;
 
  private:
-  struct Place {
-    Ticket ticket;
-    SteadyTime since;
-  };
-  using Places = std::list<Place>;  // The oldest first.
+  // Since when each place is held, the oldest first.
+  using Places = std::map<Ticket, SteadyTime>;
   // The oldest place of the network that has most, the older one of equals.
-  const Place* Candidate() const;
+  const Places::value_type* Candidate() const;
 
   size_t places_;
   absl::Duration patience_;

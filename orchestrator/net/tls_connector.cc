@@ -46,6 +46,7 @@ asio::awaitable<MadeConnection> ConnectTo(Self self, HostPort address) {
   socket->set_option(tcp::no_delay(true), ignored);
   const std::string peer = PeerText(*socket);
   std::unique_ptr<TlsStream> stream = self->context->MakeStream(*std::move(socket), address.host);
+  if (self->options.speaks_first) stream->HoldBack();
   const absl::Status status = NetStatus(co_await stream->Handshake(), "handshake");
   if (!status.ok()) {
     co_return absl::Status(status.code(), absl::StrCat(peer, ": ", status.message()));

@@ -75,6 +75,7 @@ class ListenerState : public std::enable_shared_from_this<ListenerState> {
     acceptor_.close(ignored);
     for (auto& [ticket, handshake] : handshakes_) handshake.socket->close(ignored);
     ready_.clear();
+    overdue_.Arm(std::nullopt);
     arrived_.Signal();
     left_.Signal();
   }
@@ -182,11 +183,9 @@ asio::awaitable<void> ListenerState::AcceptAll(Self self) {
 // What the first bytes look like, without taking them; empty: TLS, as it should be.
 asio::awaitable<absl::StatusOr<std::string>> ListenerState::Opening(tcp::socket* socket) {
   co_await asio::this_coro::throw_if_cancelled(false);
-  const auto [waited] = co_await socket->async_wait(tcp::socket::wait_read, kCompletion);
-  if (waited) co_return NetStatus(waited, "cannot receive");
   std::array<char, 16> bytes;
-  boost::system::error_code error;
-  const size_t size = socket->receive(asio::buffer(bytes), tcp::socket::message_peek, error);
+  const auto [error, size] =
+      co_await socket->async_receive(asio::buffer(bytes), tcp::socket::message_peek, kCompletion);
   if (error) co_return NetStatus(error, "cannot receive");
   if (bytes[0] == kTlsHandshake) co_return "";
   co_return std::string(ForeignProtocol(absl::string_view(bytes.data(), size)));

@@ -4,15 +4,18 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <cerrno>
 #include <climits>
+#include <cstring>
 #include <utility>
 
 namespace autobatch {
@@ -27,13 +30,20 @@ struct TlsStreamSocket {
   static int Read(BIO* bio, char* bytes, int most) {
     TlsStream& stream = Of(bio);
     BIO_clear_retry_flags(bio);
-    if (stream.has_read_) {
+    if (stream.taken_ < stream.arrived_size_) {
+      const size_t size = std::min(stream.arrived_size_ - stream.taken_, static_cast<size_t>(most));
+      std::memcpy(bytes, stream.arrived_ + stream.taken_, size);
+      stream.taken_ += size;
+      return static_cast<int>(size);
+    }
+    if (stream.at_end_) return 0;
+    if (!std::exchange(stream.may_have_more_, false)) {
       BIO_set_retry_read(bio);
       return -1;
     }
-    const ssize_t size = recv(stream.socket_.native_handle(), bytes, most, 0);
+    const ssize_t size = recv(stream.socket_.native_handle(), bytes, most, MSG_DONTWAIT);
     if (size < 0) {
-      if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
+      if (WouldWait()) {
         BIO_set_retry_read(bio);
       } else {
         stream.socket_error_ = errno;
@@ -41,22 +51,28 @@ struct TlsStreamSocket {
       return -1;
     }
     stream.at_end_ = size == 0;
-    stream.has_read_ = size > 0;
     return static_cast<int>(size);
   }
 
   static int Write(BIO* bio, const char* bytes, int size) {
     TlsStream& stream = Of(bio);
     BIO_clear_retry_flags(bio);
-    const ssize_t written = send(stream.socket_.native_handle(), bytes, size, MSG_NOSIGNAL);
-    if (written >= 0) return static_cast<int>(written);
-    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
+    const absl::string_view written(bytes, static_cast<size_t>(size));
+    if (stream.holds_back_) {
+      stream.held_back_.append(bytes, written.size());
+      return size;
+    }
+    const ssize_t sent = stream.SendHeldAnd(written);
+    if (sent >= 0) return static_cast<int>(sent);
+    if (WouldWait()) {
       BIO_set_retry_write(bio);
     } else {
       stream.socket_error_ = errno;
     }
     return -1;
   }
+
+  static bool WouldWait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
   static long Control(BIO* bio, int command, long, void*) {
     if (command == BIO_CTRL_EOF) return Of(bio).at_end_ ? 1 : 0;
@@ -77,10 +93,9 @@ struct TlsStreamSocket {
   }
 };
 
+// A server makes a stream once something has come, and answers at once.
 TlsStream::TlsStream(asio::ip::tcp::socket socket, SSL* ssl)
-    : socket_(std::move(socket)), ssl_(ssl) {
-  boost::system::error_code ignored;  // A socket that cannot is closed, and the first read says so.
-  socket_.native_non_blocking(true, ignored);
+    : socket_(std::move(socket)), ssl_(ssl), may_have_more_(SSL_is_server(ssl) == 1) {
   BIO* const bio = BIO_new(TlsStreamSocket::Method());
   BIO_set_data(bio, this);
   BIO_set_init(bio, 1);
@@ -120,6 +135,7 @@ TlsStream::Step TlsStream::Read(char* bytes, size_t most) {
 
 TlsStream::Step TlsStream::Write(absl::string_view bytes) {
   if (bytes.empty()) return {};
+  holds_back_ = false;
   ERR_clear_error();
   const int size =
       SSL_write(ssl_, bytes.data(), static_cast<int>(std::min<size_t>(bytes.size(), INT_MAX)));
@@ -128,6 +144,7 @@ TlsStream::Step TlsStream::Write(absl::string_view bytes) {
 
 TlsStream::Step TlsStream::SayGoodbye() {
   if ((SSL_get_shutdown(ssl_) & SSL_SENT_SHUTDOWN) != 0) return {.size = 1};
+  holds_back_ = false;
   ERR_clear_error();
   const int result = SSL_shutdown(ssl_);
   return result >= 0 ? Step{.size = 1} : StepOf(result);
@@ -144,15 +161,59 @@ asio::awaitable<boost::system::error_code> TlsStream::Handshake() {
     const int result = SSL_do_handshake(ssl_);
     if (result == 1) co_return boost::system::error_code();
     const Step step = StepOf(result);
-    if (!step.waits) co_return step.error;
+    if (!step.waits) {
+      // The peer may be told why.
+      SendHeldAnd("");
+      co_return step.error;
+    }
     if (const boost::system::error_code error = co_await Wait(step.wait); error) co_return error;
   }
 }
 
+ssize_t TlsStream::SendHeldAnd(absl::string_view bytes) {
+  constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
+  const int socket = socket_.native_handle();
+  if (held_back_.empty()) {
+    return bytes.empty() ? 0 : send(socket, bytes.data(), bytes.size(), kFlags);
+  }
+  iovec parts[] = {{held_back_.data(), held_back_.size()},
+                   {const_cast<char*>(bytes.data()), bytes.size()}};
+  const msghdr message{.msg_iov = parts, .msg_iovlen = 2};
+  const ssize_t sent = sendmsg(socket, &message, kFlags);
+  if (sent < 0) return -1;
+  const size_t held = std::min(held_back_.size(), static_cast<size_t>(sent));
+  held_back_.erase(0, held);
+  const size_t rest = static_cast<size_t>(sent) - held;
+  if (rest > 0 || (bytes.empty() && held_back_.empty())) return static_cast<ssize_t>(rest);
+  errno = EAGAIN;
+  return -1;
+}
+
 asio::awaitable<boost::system::error_code> TlsStream::Wait(WaitType type) {
+  constexpr auto kCompletion = asio::as_tuple(asio::use_awaitable);
   co_await asio::this_coro::throw_if_cancelled(false);
-  const auto [error] = co_await socket_.async_wait(type, asio::as_tuple(asio::use_awaitable));
-  has_read_ = false;
+  while (!held_back_.empty() && SendHeldAnd("") < 0) {
+    if (!TlsStreamSocket::WouldWait()) {
+      co_return boost::system::error_code(errno, asio::error::get_system_category());
+    }
+    const auto [error] = co_await socket_.async_wait(WaitType::wait_write, kCompletion);
+    if (error) co_return error;
+  }
+  if (type != WaitType::wait_read || reading_) {
+    const auto [error] = co_await socket_.async_wait(type, kCompletion);
+    may_have_more_ = true;
+    co_return error;
+  }
+  reading_ = true;
+  const auto [error, size] = co_await socket_.async_read_some(asio::buffer(arrived_), kCompletion);
+  reading_ = false;
+  if (error == asio::error::eof) {
+    at_end_ = true;
+    co_return boost::system::error_code();
+  }
+  arrived_size_ = size;
+  taken_ = 0;
+  may_have_more_ = size == kArrived;
   co_return error;
 }
 

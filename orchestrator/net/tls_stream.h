@@ -2,11 +2,13 @@
 #define ORCHESTRATOR_NET_TLS_STREAM_H_
 
 #include <openssl/types.h>
+#include <sys/types.h>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/system/error_code.hpp>
 #include <cstddef>
+#include <string>
 
 #include "absl/strings/string_view.h"
 
@@ -53,6 +55,10 @@ class TlsStream {
   Step SayGoodbye();
   bool HeardGoodbye() const;
 
+  // Before the handshake of who speaks first after it: how it ends leaves with the first bytes, or
+  // when something is waited for. So the peer wakes up once.
+  void HoldBack() { holds_back_ = true; }
+
   // Of the whole handshake. No deadline of its own.
   boost::asio::awaitable<boost::system::error_code> Handshake();
 
@@ -62,15 +68,29 @@ class TlsStream {
  private:
   friend struct TlsStreamSocket;
 
+  // As much as the messages of a round mostly have.
+  static constexpr size_t kArrived = 2304;
+
   Step StepOf(int result);
+  // Sends `bytes` behind what was held back; how many of `bytes`, or -1 and errno.
+  ssize_t SendHeldAnd(absl::string_view bytes);
 
   boost::asio::ip::tcp::socket socket_;
   SSL* const ssl_;
-  // The socket is read once for each wait: mostly nothing more has come, and a peer that sends
-  // without end would keep the thread for itself.
-  bool has_read_ = false;
+  // What a wait has read off the socket, and how much of it OpenSSL has taken. A wait that only
+  // waits costs as much as one that reads.
+  char arrived_[kArrived];
+  size_t arrived_size_ = 0;
+  size_t taken_ = 0;
+  bool reading_ = false;
+  // There may be more. The socket is read once beyond that for each wait: mostly nothing more has
+  // come, and a peer that sends without end would keep the thread for itself.
+  bool may_have_more_;
   bool at_end_ = false;
   int socket_error_ = 0;
+  // What was written to be sent with what comes next.
+  bool holds_back_ = false;
+  std::string held_back_;
 };
 
 }  // namespace autobatch

@@ -57,6 +57,9 @@ absl::StatusOr<std::unique_ptr<Listener>> ListenTls(TaskGroup& tasks, Timers& ti
 struct TlsConnectOptions {
   Role role = Role::kAgent;
   StreamLimits stream;
+  // Whoever connects sends at once: the end of the handshake leaves with that, and the peer learns
+  // of the connection no earlier.
+  bool speaks_first = false;
   // Until the next address is tried beside the one that has not answered yet (RFC 8305).
   absl::Duration attempt_delay = absl::Milliseconds(250);
   // Null: the system's.

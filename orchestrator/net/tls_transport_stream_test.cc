@@ -56,6 +56,11 @@ TEST_F(TlsTransportStreamTest, Send_TwoFramesInOne_AreReadOneAfterTheOther) {
   EXPECT_EQ(loop_.Run(coordinator_->Receive())->payload, "two");
 }
 
+template <typename Result>
+boost::asio::awaitable<void> Ignore(boost::asio::awaitable<Result> operation) {
+  (void)co_await std::move(operation);
+}
+
 // Somebody else on the thread: counts its turns, until there is nothing to wait for.
 void TakeTurns(boost::asio::io_context* io, int* turns, const bool* over) {
   if (*over) return;
@@ -90,6 +95,34 @@ TEST_F(TlsTransportStreamTest, Receive_PeerThatSendsWithoutEnd_LeavesOthersTheir
   EXPECT_LT(loop_.Run(MostInATurn(coordinator_.get(), kFrames, &turns)), kFrames / 4);
   over = true;
   loop_.Settle();
+}
+
+// The coordinator is not told of an agent that has nothing to say yet; what it sends, waits for or
+// leaves with brings the rest of the handshake along.
+TEST_F(TlsTransportStreamTest, SpeaksFirst_TheHandshakeEndsWithItsFirstWords) {
+  Listen();
+  for (const char* first : {"sends", "receives", "leaves"}) {
+    SCOPED_TRACE(first);
+    Made made = Call(RunSecret(), {.speaks_first = true});
+    ASSERT_TRUE(made.ok()) << made.status();
+    loop_.Settle();
+    EXPECT_TRUE(accepted_.empty());
+    if (first == absl::string_view("sends")) {
+      ASSERT_TRUE((*made)->Send(FrameBytes(7, "hello")).ok());
+    } else if (first == absl::string_view("receives")) {
+      loop_.tasks.Spawn("receive", Ignore((*made)->Receive()));
+    } else {
+      loop_.tasks.Spawn("finish", Ignore((*made)->Finish(InTen())));
+    }
+    ASSERT_TRUE(loop_.RunUntil([this] { return !accepted_.empty(); }));
+    coordinator_ = std::move(accepted_.back());
+    accepted_.pop_back();
+    if (first == absl::string_view("sends")) {
+      EXPECT_EQ(loop_.Run(coordinator_->Receive())->payload, "hello");
+    }
+    made->reset();
+    loop_.Settle();
+  }
 }
 
 TEST_F(TlsTransportStreamTest, Finish_NobodyReceives_WhatComesIsDropped) {

@@ -154,25 +154,32 @@ asio::awaitable<void> AgentService::ConnectAfter(int64_t attempt, absl::Duration
     Handle(agent::ConnectFailed{.status = connection.status()});
     co_return;
   }
-  link_ = std::make_shared<Link>(*std::move(connection));
-  tasks_.Spawn("read", ReadAll(link_));
+  const auto link = std::make_shared<Link>(*std::move(connection));
+  link_ = link;
+  // Before it is read, so that the hello leaves together with the end of the handshake.
   Handle(agent::Connected{});
+  tasks_.Spawn("read", ReadAll(link));
 }
 
 asio::awaitable<void> AgentService::ReadAll(std::shared_ptr<Link> link) {
-  while (true) {
-    const absl::StatusOr<Frame> frame = co_await link->connection->Receive();
-    if (link != link_) co_return;  // The core has parted from it.
-    if (!frame.ok()) {
-      link_.reset();
-      Handle(agent::Disconnected{.why = std::string(frame.status().message())});
-      co_return;
-    }
-    absl::StatusOr<Message> message = DecodeMessage(*frame);
-    // From now on records may come.
-    if (message.ok() && std::holds_alternative<Welcome>(*message)) link->connection->Admit();
-    Handle(agent::Received{.message = std::move(message)});
+  while (Take(link, co_await link->connection->Receive())) {
   }
+}
+
+// Apart from the coroutine, so that what it needs for a moment does not stay in memory as long as
+// the connection. False: nothing more is read.
+bool AgentService::Take(const std::shared_ptr<Link>& link, const absl::StatusOr<Frame>& frame) {
+  if (link != link_) return false;  // The core has parted from it.
+  if (!frame.ok()) {
+    link_.reset();
+    Handle(agent::Disconnected{.why = std::string(frame.status().message())});
+    return false;
+  }
+  absl::StatusOr<Message> message = DecodeMessage(*frame);
+  // From now on records may come.
+  if (message.ok() && std::holds_alternative<Welcome>(*message)) link->connection->Admit();
+  Handle(agent::Received{.message = std::move(message)});
+  return true;
 }
 
 void AgentService::Do(agent::Disconnect& disconnect) {

@@ -6,8 +6,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -129,6 +129,7 @@ class AgentService {
   std::optional<WorkerReply> AnswerTo(const WorkerRequest& request);
   boost::asio::awaitable<void> ConnectAfter(int64_t attempt, absl::Duration delay);
   boost::asio::awaitable<void> ReadAll(std::shared_ptr<Link> link);
+  bool Take(const std::shared_ptr<Link>& link, const absl::StatusOr<Frame>& frame);
   boost::asio::awaitable<void> Finish(std::shared_ptr<Link> link);
 
   AgentServiceOptions options_;
@@ -157,8 +158,8 @@ class AgentService {
   bool startable_ = false;
   bool announced_ = false;
 
-  std::deque<AgentEvent> events_;
-  std::deque<AgentAction> actions_;
+  std::list<AgentEvent> events_;
+  std::list<AgentAction> actions_;
   bool working_ = false;
   // Training is being ended; the actions behind it wait.
   bool stopping_ = false;

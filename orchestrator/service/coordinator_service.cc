@@ -177,26 +177,30 @@ asio::awaitable<void> CoordinatorService::AcceptAll() {
 }
 
 asio::awaitable<void> CoordinatorService::ReadAll(std::shared_ptr<Peer> peer) {
-  while (true) {
-    const absl::StatusOr<Frame> frame = co_await peer->connection->Receive();
-    if (!frame.ok()) {
-      peers_.erase(peer->id);
-      Handle(
-          coordinator::Disconnected{.connection = peer->id,
-                                    .why = std::string(frame.status().message()),
-                                    .broke_protocol = absl::IsInvalidArgument(frame.status()) ||
-                                                      absl::IsResourceExhausted(frame.status())});
-      co_return;
-    }
-    absl::StatusOr<Message> message = DecodeMessage(*frame);
-    const bool hello = message.ok() && std::holds_alternative<AgentHello>(*message);
-    Handle(coordinator::Received{.connection = peer->id, .message = std::move(message)});
-    // A hello is answered at once, and whoever is refused is sent away.
-    if (hello && !peer->greeted && peers_.contains(peer->id)) {
-      peer->greeted = true;
-      peer->connection->Admit();
-    }
+  while (Take(*peer, co_await peer->connection->Receive())) {
   }
+}
+
+// Apart from the coroutine, so that what it needs for a moment does not stay in memory as long as
+// the connection. False: nothing more is read.
+bool CoordinatorService::Take(Peer& peer, const absl::StatusOr<Frame>& frame) {
+  if (!frame.ok()) {
+    peers_.erase(peer.id);
+    Handle(coordinator::Disconnected{.connection = peer.id,
+                                     .why = std::string(frame.status().message()),
+                                     .broke_protocol = absl::IsInvalidArgument(frame.status()) ||
+                                                       absl::IsResourceExhausted(frame.status())});
+    return false;
+  }
+  absl::StatusOr<Message> message = DecodeMessage(*frame);
+  const bool hello = message.ok() && std::holds_alternative<AgentHello>(*message);
+  Handle(coordinator::Received{.connection = peer.id, .message = std::move(message)});
+  // A hello is answered at once, and whoever is refused is sent away.
+  if (hello && !peer.greeted && peers_.contains(peer.id)) {
+    peer.greeted = true;
+    peer.connection->Admit();
+  }
+  return true;
 }
 
 }  // namespace autobatch

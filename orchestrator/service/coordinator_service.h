@@ -87,6 +87,7 @@ class CoordinatorService {
 
   boost::asio::awaitable<void> AcceptAll();
   boost::asio::awaitable<void> ReadAll(std::shared_ptr<Peer> peer);
+  bool Take(Peer& peer, const absl::StatusOr<Frame>& frame);
   boost::asio::awaitable<void> Dismiss(std::shared_ptr<Peer> peer);
 
   CoordinatorServiceOptions options_;

@@ -156,7 +156,7 @@ class Benchmark {
   const Credentials credentials_ = BenchmarkCredentials();
   const DigestFunction digest_ = MakeSeal(credentials_).value();
   const std::unique_ptr<Connector> connector_ =
-      MakeTlsConnector(tasks_, *timers_, credentials_).value();
+      MakeTlsConnector(tasks_, *timers_, credentials_, {.speaks_first = true}).value();
   const HostPort coordinator_;
   const std::string folder_;
   std::vector<std::unique_ptr<Agent>> agents_;
