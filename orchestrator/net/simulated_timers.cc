@@ -6,6 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <map>
+#include <utility>
 
 #include "absl/cleanup/cleanup.h"
 
@@ -16,6 +17,13 @@ struct SimulatedTimers::State {
   // Real timers that never expire by themselves, to fire one is to cancel it; by the time they wait
   // for, equal times in the order of their calls.
   std::multimap<SteadyTime, boost::asio::steady_timer*> waiters;
+
+  using Place = std::multimap<SteadyTime, boost::asio::steady_timer*>::iterator;
+
+  // What has fired was taken out then, and its time is no later than now.
+  void Forget(SteadyTime time, Place place) {
+    if (time > now) waiters.erase(place);
+  }
 
   void FireDue() {
     while (!waiters.empty() && waiters.begin()->first <= now) {
@@ -35,12 +43,28 @@ boost::asio::awaitable<void> Wait(std::shared_ptr<State> state, boost::asio::io_
   if (time <= state->now) co_return;
   boost::asio::steady_timer timer(io, SteadyTime::max());
   const auto place = state->waiters.emplace(time, &timer);
-  const absl::Cleanup forget = [&state, time, place] {
-    // What has fired was taken out then, and its time is no later than now.
-    if (time > state->now) state->waiters.erase(place);
-  };
+  const absl::Cleanup forget = [&state, time, place] { state->Forget(time, place); };
   co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
 }
+
+template <typename Waiting>
+class SimulatedCall final : public TimedCall {
+ public:
+  SimulatedCall(std::shared_ptr<Waiting> state, boost::asio::io_context& io, SteadyTime time,
+                std::function<void()> call)
+      : TimedCall(boost::asio::steady_timer(io, SteadyTime::max()), std::move(call)),
+        state_(std::move(state)),
+        time_(time),
+        place_(state_->waiters.emplace(time, &timer())) {
+    state_->FireDue();
+  }
+  ~SimulatedCall() override { state_->Forget(time_, place_); }
+
+ private:
+  const std::shared_ptr<Waiting> state_;
+  const SteadyTime time_;
+  const typename Waiting::Place place_;
+};
 
 }  // namespace
 
@@ -53,6 +77,10 @@ SteadyTime SimulatedTimers::Now() const { return state_->now; }
 
 boost::asio::awaitable<void> SimulatedTimers::WaitUntil(SteadyTime time) {
   return Wait(state_, io_, time);
+}
+
+std::unique_ptr<TimedCall> SimulatedTimers::CallAt(SteadyTime time, std::function<void()> call) {
+  return std::make_unique<SimulatedCall<State>>(state_, io_, time, std::move(call));
 }
 
 void SimulatedTimers::Jump(absl::Duration by) {

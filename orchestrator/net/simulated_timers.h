@@ -18,6 +18,7 @@ class SimulatedTimers final : public Timers {
 
   SteadyTime Now() const override;
   boost::asio::awaitable<void> WaitUntil(SteadyTime time) override;
+  std::unique_ptr<TimedCall> CallAt(SteadyTime time, std::function<void()> call) override;
 
   // Lets time pass and makes ready what is due, but runs nothing: for use inside a coroutine.
   void Jump(absl::Duration by);

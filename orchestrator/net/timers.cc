@@ -3,8 +3,29 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <utility>
 
 namespace autobatch {
+
+struct TimedCall::State {
+  boost::asio::steady_timer timer;
+  std::function<void()> call;
+};
+
+TimedCall::TimedCall(boost::asio::steady_timer timer, std::function<void()> call)
+    : state_(std::make_shared<State>(std::move(timer), std::move(call))) {
+  state_->timer.async_wait([state = state_](const boost::system::error_code&) {
+    if (const std::function<void()> call = std::exchange(state->call, nullptr)) call();
+  });
+}
+
+TimedCall::~TimedCall() {
+  state_->call = nullptr;
+  state_->timer.cancel();
+}
+
+boost::asio::steady_timer& TimedCall::timer() { return state_->timer; }
+
 namespace {
 
 class RealTimers final : public Timers {
@@ -17,6 +38,10 @@ class RealTimers final : public Timers {
     co_await boost::asio::this_coro::throw_if_cancelled(false);
     boost::asio::steady_timer timer(executor_, time);
     co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+  }
+
+  std::unique_ptr<TimedCall> CallAt(SteadyTime time, std::function<void()> call) override {
+    return std::make_unique<TimedCall>(boost::asio::steady_timer(executor_, time), std::move(call));
   }
 
  private:

@@ -93,6 +93,7 @@ const absl::Status& Session::End(absl::Status why) {
   if (closed_.ok()) {
     closed_ = std::move(why);
     queue_.Clear();
+    overdue_.Arm(std::nullopt);
     // Ends every read and write that is under way.
     boost::system::error_code ignored;
     stream_->socket().close(ignored);

@@ -1,11 +1,9 @@
 #ifndef ORCHESTRATOR_NET_WAKE_TIMER_H_
 #define ORCHESTRATOR_NET_WAKE_TIMER_H_
 
-#include <boost/asio/awaitable.hpp>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include "autobatch/base/clock.h"
 #include "orchestrator/net/task_group.h"
@@ -26,14 +24,14 @@ class WakeTimer {
   WakeTimer(const WakeTimer&) = delete;
   WakeTimer& operator=(const WakeTimer&) = delete;
 
-  // Calls back once `time` has come, and no more for any time given before. Absent: never.
+  // Calls back once `time` has come, and no more for any time given before. Absent: never, and
+  // nothing is waited for.
   void Arm(std::optional<SteadyTime> time);
 
  private:
   struct State;
-  static void Wait(const std::shared_ptr<State>& state, SteadyTime time);
-  static boost::asio::awaitable<void> WaitFor(std::shared_ptr<State> state,
-                                              std::multiset<SteadyTime>::iterator place);
+  static void Await(const std::shared_ptr<State>& state, SteadyTime time);
+  static void OnTime(const std::shared_ptr<State>& state);
 
   std::shared_ptr<State> state_;
 };
