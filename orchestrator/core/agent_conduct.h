@@ -2,7 +2,7 @@
 #define ORCHESTRATOR_CORE_AGENT_CONDUCT_H_
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -119,7 +119,7 @@ class AgentConduct {
     int64_t sequence = 0;
     SteadyTime sent;
   };
-  std::deque<Question> unanswered_;
+  std::list<Question> unanswered_;
   SteadyTime lease_from_;
   absl::Duration lease_;
 

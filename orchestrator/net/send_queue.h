@@ -2,7 +2,7 @@
 #define ORCHESTRATOR_NET_SEND_QUEUE_H_
 
 #include <cstddef>
-#include <deque>
+#include <list>
 
 #include "absl/status/status.h"
 #include "orchestrator/net/connection.h"
@@ -26,7 +26,7 @@ class SendQueue {
 
  private:
   StreamLimits limits_;
-  std::deque<SharedBytes> frames_;
+  std::list<SharedBytes> frames_;
   size_t bytes_ = 0;
 };
 

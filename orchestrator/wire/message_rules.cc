@@ -1,5 +1,7 @@
 #include "orchestrator/wire/message_rules.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,10 +39,14 @@ absl::Status Number(const Place& field, const std::optional<int64_t>& value, int
   return value.has_value() ? Number(field, *value, low, high) : absl::OkStatus();
 }
 
-bool IsNameCharacter(char c) {
-  return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
-         absl::string_view("-_.:/@+#=%[]").find(c) != absl::string_view::npos;
-}
+// A table: names are most of what is read.
+constexpr std::array<bool, 256> kNameCharacters = [] {
+  std::array<bool, 256> table{};
+  for (int c = 'a'; c <= 'z'; ++c) table[c] = table[c - 'a' + 'A'] = true;
+  for (const char c : absl::string_view("0123456789-_.:/@+#=%[]"))
+    table[static_cast<unsigned char>(c)] = true;
+  return table;
+}();
 
 absl::Status NameOrEmpty(const Place& field, absl::string_view name) {
   if (name.size() > kMaxName) {
@@ -48,7 +54,7 @@ absl::Status NameOrEmpty(const Place& field, absl::string_view name) {
                                    " are allowed"));
   }
   for (const char c : name) {
-    if (!IsNameCharacter(c)) {
+    if (!kNameCharacters[static_cast<unsigned char>(c)]) {
       return Bad(field, absl::StrCat(Shown(name), " has characters other than letters, digits and ",
                                      "-_.:/@+#=%[]"));
     }
@@ -86,12 +92,17 @@ size_t PlainCharacter(absl::string_view text) {
 }
 
 bool IsPlain(absl::string_view text) {
-  while (!text.empty()) {
+  while (true) {
+    // Mostly that is all.
+    const auto end = std::find_if(text.begin(), text.end(), [](char c) {
+      return static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f;
+    });
+    text.remove_prefix(static_cast<size_t>(end - text.begin()));
+    if (text.empty()) return true;
     const size_t size = PlainCharacter(text);
     if (size == 0) return false;
     text.remove_prefix(size);
   }
-  return true;
 }
 
 absl::Status Text(const Place& field, absl::string_view text) {
