@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/files.h"
 #include "autobatch/base/log.h"
+#include "autobatch/base/standard_streams.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/probe/node_summary.h"
 #include "autobatch/types/json.h"
@@ -115,4 +116,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace autobatch
 
-int main(int argc, char** argv) { return autobatch::Main(argc, argv); }
+int main(int argc, char** argv) {
+  autobatch::ReserveStandardStreams();
+  return autobatch::Main(argc, argv);
+}

@@ -9,6 +9,7 @@
 #include "autobatch/base/clock.h"
 #include "autobatch/base/files.h"
 #include "autobatch/base/log.h"
+#include "autobatch/base/standard_streams.h"
 #include "autobatch/base/status_macros.h"
 #include "orchestrator/core/exit_codes.h"
 #include "orchestrator/dialect/environment.h"
@@ -119,4 +120,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace autobatch
 
-int main(int argc, char** argv) { return autobatch::Main(argc, argv); }
+int main(int argc, char** argv) {
+  autobatch::ReserveStandardStreams();
+  return autobatch::Main(argc, argv);
+}

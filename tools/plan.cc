@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/files.h"
+#include "autobatch/base/standard_streams.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/base/units.h"
 #include "autobatch/probe/node_summary.h"
@@ -291,4 +292,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace autobatch
 
-int main(int argc, char** argv) { return autobatch::Main(argc, argv); }
+int main(int argc, char** argv) {
+  autobatch::ReserveStandardStreams();
+  return autobatch::Main(argc, argv);
+}

@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "autobatch/base/files.h"
 #include "autobatch/base/log.h"
+#include "autobatch/base/standard_streams.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/probe/command_line.h"
 #include "autobatch/probe/local_node.h"
@@ -202,4 +203,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace autobatch
 
-int main(int argc, char** argv) { return autobatch::Main(argc, argv); }
+int main(int argc, char** argv) {
+  autobatch::ReserveStandardStreams();
+  return autobatch::Main(argc, argv);
+}

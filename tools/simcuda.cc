@@ -24,6 +24,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "autobatch/base/files.h"
+#include "autobatch/base/standard_streams.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/base/units.h"
 #include "autobatch/probe/programs.h"
@@ -291,5 +292,6 @@ int Main(const std::vector<std::string>& arguments) {
 }  // namespace autobatch
 
 int main(int argc, char** argv) {
+  autobatch::ReserveStandardStreams();
   return autobatch::Main(std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -157,12 +157,14 @@ class WorkerFaultTest(unittest.TestCase):
         self.assertIn("No space left", run.stderr)
 
     def test_a_closed_terminal_loses_no_file(self):
-        report = scratch() / "report.json"
-        run = subprocess.run(["/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh",
-                              self.folder / "probe", *ARGUMENTS, "--json", report],
-                             env=self.environment(), check=False)
-        self.assertEqual(run.returncode, 1)
-        self.assertEqual(json.loads(report.read_text())["minimum_batch"], 64)
+        for closed in ("<&- >&- 2>&-", ">&-"):
+            with self.subTest(closed=closed):
+                report = scratch() / "report.json"
+                run = subprocess.run(["/bin/sh", "-c", f'exec "$@" {closed}', "sh",
+                                      self.folder / "probe", *ARGUMENTS, "--json", report],
+                                     env=self.environment(), check=False)
+                self.assertEqual(run.returncode, 1)
+                self.assertEqual(json.loads(report.read_text())["minimum_batch"], 64)
 
 
 if __name__ == "__main__":
