@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "autobatch/base/status_macros.h"
 #include "orchestrator/core/record_maker.h"
@@ -43,10 +45,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorHost>> CoordinatorHost::Start(
                                  .handshake_timeout = flags.handshake_timeout,
                                  .handshakes = HandshakesFor(flags.config.max_nodes),
                                  .log = hooks.say}));
-  host->address_ = host->listener_->address();
-  // Where this host has no way to others, what was bound says most.
-  host->address_.host =
-      AdvertiseAddress({.bind = flags.bind_address}).value_or(host->address_.host);
+  host->FindAddresses(flags, hooks);
   CoordinatorServiceOptions options{
       .config = flags.config,
       .make_record = MakeRecordMaker({.request = flags.plan.request,
@@ -59,6 +58,18 @@ absl::StatusOr<std::unique_ptr<CoordinatorHost>> CoordinatorHost::Start(
       std::move(options), std::move(restored), host->io_.get_executor(), *host->timers_,
       *host->listener_, host->files_.get_executor());
   return host;
+}
+
+void CoordinatorHost::FindAddresses(const CoordinatorFlags& flags, const CoordinatorHooks& hooks) {
+  local_address_ = listener_->address();
+  const absl::StatusOr<std::string> found = AdvertiseAddress({.bind = flags.bind_address});
+  // Where this host has no way to others, what was bound says most.
+  if (found.ok()) local_address_.host = *found;
+  address_ = flags.advertise_address.value_or(local_address_);
+  if (address_.port == 0) address_.port = local_address_.port;
+  if (absl::IsNotFound(found.status()) && !flags.advertise_address.has_value() && hooks.say) {
+    hooks.say(absl::StrCat("warning: ", found.status().message()));
+  }
 }
 
 ServiceOutcome CoordinatorHost::Run() {

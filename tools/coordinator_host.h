@@ -35,8 +35,9 @@ class CoordinatorHost {
   CoordinatorHost(const CoordinatorHost&) = delete;
   CoordinatorHost& operator=(const CoordinatorHost&) = delete;
 
-  // Where agents of other nodes reach it.
+  // Where agents of other nodes reach it, and where those of this node do.
   const HostPort& address() const { return address_; }
+  const HostPort& local_address() const { return local_address_; }
 
   // Until the run is over.
   ServiceOutcome Run();
@@ -46,6 +47,7 @@ class CoordinatorHost {
 
  private:
   CoordinatorHost();
+  void FindAddresses(const CoordinatorFlags& flags, const CoordinatorHooks& hooks);
   boost::asio::awaitable<void> Serve();
 
   boost::asio::io_context io_{1};
@@ -57,6 +59,7 @@ class CoordinatorHost {
   std::unique_ptr<Listener> listener_;
   std::unique_ptr<CoordinatorService> service_;
   HostPort address_;
+  HostPort local_address_;
   ServiceOutcome outcome_;
 };
 

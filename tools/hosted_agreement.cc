@@ -46,7 +46,7 @@ absl::StatusOr<Credentials> HostedAgreement::Prepare(HostedRun& run) {
   AB_ASSIGN_OR_RETURN(digest_, MakeSeal(credentials));
   if (run.coordinator.has_value()) {
     AB_RETURN_IF_ERROR(StartCoordinator(*run.coordinator, credentials));
-    run.agent.coordinator = {coordinator_->address()};
+    run.agent.coordinator = {coordinator_->local_address()};
   }
   return credentials;
 }

@@ -98,7 +98,10 @@ po::options_description HostedCoordinatorOptions() {
           .Value("bind", "ADDRESS",
                  "one address of this machine (default: all; 127.0.0.1 for a single node)")
           .Value("port", "PORT[-PORT]",
-                 "the first free one (default: one made of the run id, as agents expect it)");
+                 "the first free one (default: one made of the run id, as agents expect it)")
+          .Value("advertise-address", "HOST[:PORT]",
+                 "where other nodes reach it, if that is not what it binds (default: its address "
+                 "on the network)");
   po::options_description all;
   return std::move(all.add(group).add(CoordinatorLimits()));
 }

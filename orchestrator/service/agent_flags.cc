@@ -39,8 +39,6 @@ po::options_description RunOptions() {
              "agents with the same one are one node (default: this machine's boot id, and the "
              "launcher's name of the node)")
       .Value("node-rank", "N", "of this node (default: the launcher's)")
-      .Value("advertise", "ADDRESS",
-             "where other nodes reach this one (default: where it connects from)")
       .Values("config", "NAME=VALUE",
               "a setting of yours that must be the same on all nodes; once for each")
       .Switch("once", "end with the first commit");
@@ -216,7 +214,6 @@ absl::Status ReadIdentity(FlagReader& read, const LauncherFacts& launcher, Agent
   read.Text("node-id", hello.boot_id);
   hello.node_rank = launcher.node_rank;
   read.Read("node-rank", hello.node_rank, WholeNumber);
-  read.Text("advertise", hello.advertise_address);
   for (const std::string& text : read.Texts("config")) {
     AB_ASSIGN_OR_RETURN(NamedValue setting, Setting(text));
     flags.settings.push_back(std::move(setting));

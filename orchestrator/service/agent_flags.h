@@ -27,7 +27,7 @@ struct AgentFlags {
   // What is probed, and how, as for `probe`.
   ProbeSpec probe;
   // Its limits, and of its hello what the flags say: run id, agent, boot_id (where given), node
-  // rank, advertise address. The rest is the node's to say.
+  // rank. The rest is the node's to say.
   AgentConfig config;
   // Where the coordinator may be; empty: nobody says (a host of both knows).
   std::vector<HostPort> coordinator;

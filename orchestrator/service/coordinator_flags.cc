@@ -11,6 +11,7 @@
 #include "autobatch/probe/flag_group.h"
 #include "autobatch/probe/flag_reader.h"
 #include "orchestrator/dialect/run_id.h"
+#include "orchestrator/net/advertise_address.h"
 #include "orchestrator/service/flag_names.h"
 
 namespace autobatch {
@@ -41,7 +42,10 @@ po::options_description ListenOptions() {
       .Value("bind", "ADDRESS", "one address of this machine, :: or 0.0.0.0 for all (default: ::)")
       .Value("port", "PORT[-PORT]",
              "the first free one; 0: any (default: one made of the run id, as agents expect it)")
-      .Value("address-file", "FILE", "write host:port here once it listens")
+      .Value("advertise-address", "HOST[:PORT]",
+             "where other nodes reach it, if that is not what it binds, as behind a forwarded port "
+             "(default: its address on the network)")
+      .Value("address-file", "FILE", "write where other nodes reach it here, once it listens")
       .Value("handshake-timeout", "T",
              "from a connection to its proof, and again to its first message (default: 10s)");
 }
@@ -85,6 +89,13 @@ std::string HelpText() {
           "  2  wrong usage                         9  not authorised\n"
           "  4  nothing fits, or a device failed    128 + n  ended by signal n\n";
   return text.str();
+}
+
+// Without a port: that which is bound.
+absl::StatusOr<HostPort> OutsideAddress(const std::string& text) {
+  AB_ASSIGN_OR_RETURN(HostPort address, ParseHostPort(text, 0));
+  AB_ASSIGN_OR_RETURN(address.host, AdvertiseAddress({.advertise = address.host}));
+  return address;
 }
 
 void ReadConfig(FlagReader& read, CoordinatorConfig& config) {
@@ -152,6 +163,7 @@ absl::StatusOr<CoordinatorFlags> ParseCoordinatorFlags(std::span<const std::stri
   flags.ports = {port, port};
   read.Text("bind", flags.bind_address);
   read.Read("port", flags.ports, ParsePortRange);
+  read.Read("advertise-address", flags.advertise_address, OutsideAddress);
   read.Read("handshake-timeout", flags.handshake_timeout, TimeSpan);
   ReadConfig(read, flags.config);
   ReadOutputs(read, flags);

@@ -2,6 +2,7 @@
 #define ORCHESTRATOR_SERVICE_COORDINATOR_FLAGS_H_
 
 #include <boost/program_options.hpp>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -22,6 +23,8 @@ struct CoordinatorFlags {
   CredentialFlags credentials;
   std::string bind_address = "::";
   PortRange ports;
+  // Where other nodes reach it; port 0: that which is bound. Absent: an address of this host.
+  std::optional<HostPort> advertise_address;
   absl::Duration handshake_timeout = absl::Seconds(10);
   // Where rounds outlast a restart.
   std::string state_directory;

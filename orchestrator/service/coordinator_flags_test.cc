@@ -70,6 +70,8 @@ TEST(CoordinatorFlagsTest, EveryFlag_IsRead) {
                             "10.0.0.3",
                             "--port",
                             "29400-29410",
+                            "--advertise-address",
+                            "[fd00::3]:7000",
                             "--rule",
                             "exact",
                             "--global-batch",
@@ -96,6 +98,7 @@ TEST(CoordinatorFlagsTest, EveryFlag_IsRead) {
   EXPECT_EQ(flags->config.heartbeat, absl::Milliseconds(200));
   EXPECT_EQ(flags->config.reduce_timeout, absl::Seconds(9));
   EXPECT_EQ(flags->ports.last, 29410);
+  EXPECT_EQ(flags->advertise_address, (HostPort{.host = "fd00::3", .port = 7000}));
   EXPECT_EQ(flags->plan.request.global_batch, 512);
   EXPECT_EQ(flags->plan.request.max_world_size, 16);
   EXPECT_EQ(flags->plan.shares, SharesRule::kDevice);
@@ -125,6 +128,8 @@ TEST(CoordinatorFlagsTest, WrongUsage_IsNamed) {
        "--max-nodes"},
       {{"--run-id", "j", "--secret-file", "/s", "--min-nodes", "0"}, "--min-nodes"},
       {{"--run-id", "j", "--secret-file", "/s", "--port", "70000"}, "--port"},
+      {{"--run-id", "j", "--secret-file", "/s", "--advertise-address", "localhost"},
+       "--advertise-address: the advertised address localhost is this host itself"},
       {{"--run-id", "j", "--secret-file", "/s", "--nccl", "perhaps"}, "--nccl"},
       {{"--run-id", "j", "--secret-file", "/s", "--rule", "exact"}, "global"},
       {{"--run-id", "j", "--secret-file", "/s", "train.py"}, "options only"},

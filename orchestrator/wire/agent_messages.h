@@ -56,8 +56,6 @@ struct AgentHello {
   std::string config_digest;
   // "autobatch", and what else is worth comparing: "libtorch", "nccl", "driver".
   std::vector<NamedValue> versions;
-  // Where workers of other nodes reach this one; empty: the address it comes from.
-  std::string advertise_address;
   // Digests of the record of `round`, as far as the agent got with it; empty: none.
   std::string prepared_digest;
   std::string committed_digest;
@@ -66,8 +64,8 @@ struct AgentHello {
 };
 BOOST_DESCRIBE_STRUCT(AgentHello, (),
                       (run_id, round, agent, incarnation, boot_id, node_rank, devices, launcher,
-                       config, config_digest, versions, advertise_address, prepared_digest,
-                       committed_digest, workload, simulated))
+                       config, config_digest, versions, prepared_digest, committed_digest, workload,
+                       simulated))
 
 struct Report {
   std::string run_id;

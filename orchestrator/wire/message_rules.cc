@@ -276,7 +276,6 @@ absl::Status Validate(const AgentHello& hello) {
   AB_RETURN_IF_ERROR(Settings("config", hello.config));
   AB_RETURN_IF_ERROR(NameOrEmpty("config_digest", hello.config_digest));
   AB_RETURN_IF_ERROR(Settings("versions", hello.versions));
-  AB_RETURN_IF_ERROR(NameOrEmpty("advertise_address", hello.advertise_address));
   AB_RETURN_IF_ERROR(NameOrEmpty("prepared_digest", hello.prepared_digest));
   AB_RETURN_IF_ERROR(NameOrEmpty("committed_digest", hello.committed_digest));
   return Text("workload", hello.workload);

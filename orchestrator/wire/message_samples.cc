@@ -15,7 +15,6 @@ std::vector<Message> SampleMessages() {
       .config = {{.name = "optimizer", .value = "adam"}},
       .config_digest = "sha256:aa",
       .versions = {{.name = "autobatch", .value = "0.1.0"}},
-      .advertise_address = "[fe80::1%eth0]:4000",
       .prepared_digest = "sha256:bb",
       .committed_digest = "sha256:cc",
       .workload = "python train.py --batch {batch}",

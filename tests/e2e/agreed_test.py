@@ -74,6 +74,11 @@ class AgreedTest(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(json.loads(run.stdout)["argv"], ["8"])
 
+    def test_agent_beside_its_coordinator_needs_no_way_round(self):
+        # Only others come by the gateway, which from here may lead nowhere.
+        run = self.launch("--advertise-address", "gateway.test:7", *SIMULATED, "--", *self.train)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
     def test_simulated_devices_start_nothing_unless_they_may(self):
         run = self.launch("--device", "sim:rtx3090", *PROBE, "--", "touch", self.folder / "started")
         self.assertEqual(run.returncode, 2, run.stderr)

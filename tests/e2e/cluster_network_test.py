@@ -194,6 +194,21 @@ class NamesTest(NetworkTest):
             agent.wait_for("training may start: .* 2 ranks")
         self.assertEqual(report.read_text(), told + "\n")
 
+    def test_advertised_address_is_told_instead_of_the_first(self):
+        self.make(2)
+        report = self.cluster.folder / "address"
+        self.coordinator("--advertise-address", self.hosts[0].address6, "--address-file", report, address="::",
+                         nodes="1")
+        self.assertRegex(self.cluster.address, rf"^\[{self.hosts[0].address6}\]:[0-9]+$")
+        self.agents()[0].wait_for("training may start")
+        self.assertEqual(report.read_text(), self.cluster.address + "\n")
+
+    def test_host_without_a_way_to_others_says_so(self):
+        self.make(1)
+        self.hosts[0].run("ip", "route", "del", "default")
+        coordinator = self.coordinator(address="::", nodes="1")
+        coordinator.wait_for("warning: this host has no default route, .* --advertise-address")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
