@@ -11,6 +11,7 @@
 #include "autobatch/base/status_macros.h"
 #include "autobatch/probe/flag_group.h"
 #include "autobatch/probe/flag_reader.h"
+#include "orchestrator/service/global_batch_flags.h"
 
 namespace autobatch {
 namespace {
@@ -34,39 +35,18 @@ po::options_description AllOptions() {
                  "device)")
           .Value("min-world-size", "N", "smallest world that gets a row (default: 1)")
           .Value("max-world-size", "N", "largest (default: the present one)")
-          .Value("model-parallel-size", "N",
-                 "processes that hold one replica of the model, and share its samples (default: 1)")
-          .Switch("sharded",
-                  "FSDP, ZeRO: in a smaller world each rank needs more memory, and there is no row")
+          .Value("samples-seen", "N", "trained on so far: where training goes on")
           .Value(
               "deepspeed", "FILE",
               "a DeepSpeed configuration: its elasticity block gives batch, rule and global batch "
               "where they are not given here, and the table shows where DeepSpeed could run");
-
-  const auto batch =
-      FlagGroup("The global batch")
-          .Value("rule", "R",
-                 "largest: all that is safe; exact: --global-batch in every world; band: the most "
-                 "even one within --band of it (default: by what is given)")
-          .Value("global-batch", "N", "samples of one optimizer step, over all ranks")
-          .Value("band", "PERCENT", "to either side of the global batch, up to 50")
-          .Value("accumulation", "N",
-                 "largest: micro-steps of an optimizer step (default: 1); the other rules find "
-                 "their own")
-          .Value("dataset-size", "N", "samples in the data set, to count an epoch's steps")
-          .Switch("drop-last", "leave out an epoch's last, smaller step")
-          .Value("samples-seen", "N", "trained on so far: where training goes on")
-          .Value(
-              "lr-rule", "R",
-              "how the learning rate follows the global batch: none, linear, sqrt (default: none)")
-          .Value("reference-batch", "N", "the global batch that the learning rate was tuned for");
 
   const auto output = FlagGroup("Output")
                           .Value("json", "FILE|-", "write the plan; - is stdout, without table")
                           .HelpAndVersion();
 
   po::options_description all;
-  return std::move(all.add(devices).add(job).add(batch).add(output));
+  return std::move(all.add(devices).add(job).add(GlobalBatchOptions()).add(output));
 }
 
 std::string HelpText() {
@@ -98,29 +78,6 @@ absl::StatusOr<std::vector<int64_t>> Shares(const std::string& text) {
     shares.push_back(share);
   }
   return shares;
-}
-
-void ReadRequest(FlagReader& read, PlanOptions& options) {
-  PlanRequest& request = options.request;
-  read.Enum("rule", request.rule);
-  read.Read("global-batch", request.global_batch, WholeNumber);
-  read.Read("band", request.band_percent, Number);
-  read.Read("accumulation", request.accumulation, WholeNumber);
-  read.Read("model-parallel-size", request.model_parallel_size, WholeNumber);
-  request.sharded = read.Switch("sharded");
-  read.Read("dataset-size", request.dataset_size, WholeNumber);
-  request.drop_last = read.Switch("drop-last");
-  read.Enum("lr-rule", request.learning_rate);
-  read.Read("reference-batch", request.reference_batch, WholeNumber);
-  options.has_rule = read.Given("rule");
-  options.has_model_parallel = read.Given("model-parallel-size");
-  // What is given says which rule is meant.
-  if (options.has_rule) return;
-  if (request.band_percent.has_value()) {
-    request.rule = GlobalBatchRule::kBand;
-  } else if (request.global_batch.has_value()) {
-    request.rule = GlobalBatchRule::kExact;
-  }
 }
 
 absl::Status CheckSources(const PlanOptions& options) {
@@ -157,7 +114,9 @@ absl::StatusOr<PlanOptions> ParsePlanOptions(std::span<const std::string> argume
   options.print_and_exit = HelpOrVersion(values, HelpText);
   if (!options.print_and_exit.empty()) return options;
 
-  ReadRequest(read, options);
+  ReadGlobalBatchFlags(read, options.request);
+  options.has_rule = read.Given("rule");
+  options.has_model_parallel = read.Given("model-parallel-size");
   read.Read("batch", options.batch, WholeNumber);
   read.Read("shares", options.shares, Shares);
   read.Read("world-size", options.world_size, WholeNumber);

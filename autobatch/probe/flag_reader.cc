@@ -1,5 +1,7 @@
 #include "autobatch/probe/flag_reader.h"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -10,11 +12,27 @@ namespace autobatch {
 
 namespace po = boost::program_options;
 
+namespace {
+
+// Names that options once had, and what they are called now.
+constexpr std::pair<absl::string_view, absl::string_view> kFormerNames[] = {
+    {"--advertise", "--advertise-address"},
+    {"--micro-steps", "--accumulation"},
+    {"--model-parallel", "--model-parallel-size"},
+    {"--samples", "--dataset-size"}};
+
+}  // namespace
+
 absl::Status UnknownFlag(const std::string& argument, const po::options_description& options) {
   const std::string name = argument.substr(0, argument.find('='));
   std::vector<std::string> valid;
   for (const auto& option : options.options()) {
     valid.push_back(absl::StrCat("--", option->long_name()));
+  }
+  for (const auto& [former, present] : kFormerNames) {
+    if (name == former && std::find(valid.begin(), valid.end(), present) != valid.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("'", name, "' is called '", present, "'"));
+    }
   }
   const std::string nearest = Nearest(name, valid);
   return absl::InvalidArgumentError(absl::StrCat(

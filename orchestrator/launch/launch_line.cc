@@ -172,23 +172,24 @@ absl::StatusOr<po::variables_map> ParseOptions(std::span<const std::string> argu
           .options(all)
           .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
           .run();
+  // A coordinator that is elsewhere was told what to plan.
+  const bool plans = values.count("coordinator") == 0;
   for (const auto& option : parsed.options) {
-    if (own.find_nothrow(option.string_key, false) != nullptr) continue;
     const auto in = [&option](const po::options_description& options) {
       return options.find_nothrow(option.string_key, false) != nullptr;
     };
+    if (in(own)) continue;
     const auto hand_to = [&option](std::vector<std::string>& theirs) {
       theirs.insert(theirs.end(), option.original_tokens.begin(), option.original_tokens.end());
     };
     if (in(credentials)) {
       hand_to(line.credential_arguments);
-    } else if (in(plan)) {
-      hand_to(line.plan_arguments);
-    } else {
-      // How long to wait for each other is both ends'.
-      if (in(coordinator)) hand_to(line.coordinator_arguments);
-      if (in(agent)) hand_to(line.agent_arguments);
+      continue;
     }
+    // How long to wait for each other is both ends'; what a step is, the trials' and the plan's.
+    if (in(plan) && (plans || !in(agent))) hand_to(line.plan_arguments);
+    if (in(coordinator)) hand_to(line.coordinator_arguments);
+    if (in(agent)) hand_to(line.agent_arguments);
   }
   return values;
 }

@@ -46,6 +46,16 @@ TEST(ParseLaunchLine_CommandOnly, AgreesHere) {
   EXPECT_EQ(line.coordinator, "n1:5");
 }
 
+TEST(ParseLaunchLine_WhatTrialsAndPlanBothHaveToKnow, IsHandedToBoth) {
+  const LaunchLine here = Line("--dataset-size 9 --accumulation=2 --drop-last -- true");
+  EXPECT_THAT(here.agent_arguments, ElementsAre("--dataset-size", "9", "--accumulation=2"));
+  EXPECT_THAT(here.plan_arguments,
+              ElementsAre("--dataset-size", "9", "--accumulation=2", "--drop-last"));
+  const LaunchLine there = Line("--coordinator n1 --dataset-size 9 -- true");
+  EXPECT_THAT(there.agent_arguments, ElementsAre("--dataset-size", "9"));
+  EXPECT_THAT(there.plan_arguments, ElementsAre());
+}
+
 TEST(ParseLaunchLine_EveryOption, IsRead) {
   const LaunchLine line = Line(
       "--record /r.json --run-id job1 --secret-file /s --wait 90 --world-size 8 --allow-simulated "

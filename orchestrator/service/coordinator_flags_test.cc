@@ -105,6 +105,18 @@ TEST(CoordinatorFlagsTest, EveryFlag_IsRead) {
   EXPECT_EQ(flags->json_path, "-");
 }
 
+TEST(CoordinatorFlagsTest, WhatIsGiven_SaysWhichRuleIsMeant) {
+  const auto rule = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--run-id", "j", "--secret-file", "/s"});
+    const auto flags = Parse(std::move(arguments));
+    EXPECT_TRUE(flags.ok()) << flags.status();
+    return flags->plan.request.rule;
+  };
+  EXPECT_EQ(rule({}), GlobalBatchRule::kLargest);
+  EXPECT_EQ(rule({"--global-batch", "512"}), GlobalBatchRule::kExact);
+  EXPECT_EQ(rule({"--global-batch", "512", "--band", "5"}), GlobalBatchRule::kBand);
+}
+
 TEST(CoordinatorFlagsTest, RunIdOfTheLauncher_IsTaken) {
   const auto flags = Parse({"--secret-file", "/s"}, {.run_id = "slurm-42"});
   ASSERT_TRUE(flags.ok()) << flags.status();
@@ -133,6 +145,8 @@ TEST(CoordinatorFlagsTest, WrongUsage_IsNamed) {
       {{"--run-id", "j", "--secret-file", "/s", "--nccl", "perhaps"}, "--nccl"},
       {{"--run-id", "j", "--secret-file", "/s", "--rule", "exact"}, "global"},
       {{"--run-id", "j", "--secret-file", "/s", "train.py"}, "options only"},
+      {{"--run-id", "j", "--secret-file", "/s", "--samples", "9"},
+       "'--samples' is called '--dataset-size'"},
       {{"--run-id", "j", "--secret-file", "/s", "--handshake-timeout", "0"}, "--handshake-timeout"},
   };
   for (const Case& bad : cases) {
