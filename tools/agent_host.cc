@@ -12,6 +12,7 @@
 #include "autobatch/base/files.h"
 #include "autobatch/base/random_word.h"
 #include "autobatch/base/status_macros.h"
+#include "autobatch/base/temporary_files.h"
 #include "autobatch/base/version.h"
 #include "autobatch/probe/node_summary.h"
 #include "autobatch/probe/programs.h"
@@ -23,6 +24,7 @@
 #include "orchestrator/service/config_fields.h"
 #include "orchestrator/service/credential_flags.h"
 #include "orchestrator/service/flag_names.h"
+#include "orchestrator/service/record_file.h"
 #include "orchestrator/service/start_exit_code.h"
 #include "orchestrator/wire/message_rules.h"
 
@@ -108,6 +110,8 @@ absl::Status AgentHost::Prepare(const Credentials& credentials) {
   AB_ASSIGN_OR_RETURN(lock_, FolderLock::Acquire(flags_.state_directory));
   AB_ASSIGN_OR_RETURN(connector_,
                       MakeTlsConnector(tasks_, *timers_, credentials, {.speaks_first = true}));
+  const RecordFile record(flags_.record_path());
+  for (const std::string& path : {record.path(), record.prepared_path()}) RemoveTemporariesOf(path);
   return absl::OkStatus();
 }
 

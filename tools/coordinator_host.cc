@@ -4,12 +4,14 @@
 #include <boost/asio/post.hpp>
 #include <exception>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "autobatch/base/status_macros.h"
+#include "autobatch/base/temporary_files.h"
 #include "orchestrator/core/record_maker.h"
 #include "orchestrator/net/advertise_address.h"
 #include "orchestrator/net/descriptor_limit.h"
@@ -36,6 +38,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorHost>> CoordinatorHost::Start(
   AB_ASSIGN_OR_RETURN(host->lock_, FolderLock::Acquire(flags.state_directory));
   AB_ASSIGN_OR_RETURN(const Seal seal, MakeSeal(credentials));
   const SealedFile state(flags.state_directory + "/coordinator.state", seal);
+  for (const std::string& path : {state.path(), state.foreseen_path()}) RemoveTemporariesOf(path);
   AB_ASSIGN_OR_RETURN(std::optional<CoordinatorState> restored,
                       LoadState(state, flags.config.run_id));
   AB_ASSIGN_OR_RETURN(host->listener_,

@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -24,6 +23,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "autobatch/base/files.h"
+#include "autobatch/base/scratch_folder.h"
 #include "autobatch/base/standard_streams.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/base/units.h"
@@ -132,33 +132,23 @@ absl::StatusOr<Options> Parse(const std::vector<std::string>& arguments) {
 // library under its three names (a preload's path may hold neither spaces nor colons).
 class RunFolder {
  public:
-  static absl::StatusOr<std::unique_ptr<RunFolder>> Make(const std::string& library) {
-    std::string path = "/tmp/autobatch-simcuda-XXXXXX";
-    if (mkdtemp(path.data()) == nullptr) {
-      return absl::InternalError(absl::StrCat(path, ": ", std::strerror(errno)));
-    }
-    auto folder = std::make_unique<RunFolder>(path);
+  static absl::StatusOr<RunFolder> Make(const std::string& library) {
+    AB_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::Create("/tmp"));
     for (const char* name : {"libsimcuda.so", "libcuda.so.1", "libnvidia-ml.so.1"}) {
       std::error_code error;
-      fs::create_symlink(library, fs::path(path) / name, error);
-      if (error) return absl::InternalError(absl::StrCat(path, ": ", error.message()));
+      fs::create_symlink(library, fs::path(folder.path()) / name, error);
+      if (error) return absl::InternalError(absl::StrCat(folder.path(), ": ", error.message()));
     }
-    return folder;
+    return RunFolder(std::move(folder));
   }
 
-  explicit RunFolder(std::string path) : path_(std::move(path)) {}
-  ~RunFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  RunFolder(const RunFolder&) = delete;
-  RunFolder& operator=(const RunFolder&) = delete;
-
-  std::string path(absl::string_view name) const { return absl::StrCat(path_, "/", name); }
-  const std::string& path() const { return path_; }
+  std::string path(absl::string_view name) const { return absl::StrCat(path(), "/", name); }
+  const std::string& path() const { return folder_.path(); }
 
  private:
-  const std::string path_;
+  explicit RunFolder(ScratchFolder folder) : folder_(std::move(folder)) {}
+
+  ScratchFolder folder_;
 };
 
 void Prepend(const char* variable, const std::string& value) {
@@ -282,9 +272,9 @@ int Main(const std::vector<std::string>& arguments) {
   if (!library.ok()) return complain(library.status(), kCannotRun);
   const auto folder = RunFolder::Make(*library);
   if (!folder.ok()) return complain(folder.status(), kCannotRun);
-  const absl::StatusOr<int> status = Run(*options, **folder);
+  const absl::StatusOr<int> status = Run(*options, *folder);
   if (!status.ok()) return complain(status.status(), kCannotRun);
-  WriteAll(STDERR_FILENO, Summary(**folder), "stderr").IgnoreError();
+  WriteAll(STDERR_FILENO, Summary(*folder), "stderr").IgnoreError();
   return *status;
 }
 

@@ -12,6 +12,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/status_macros.h"
+#include "autobatch/base/temporary_files.h"
 
 namespace autobatch {
 namespace {
@@ -37,7 +38,7 @@ absl::StatusOr<TemporaryFile> MakeTemporaryBeside(const std::string& path) {
   std::error_code no_folder;  // Shows when the file is opened, but only this says why.
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   if (!parent.empty()) std::filesystem::create_directories(parent, no_folder);
-  TemporaryFile file{.path = path + ".XXXXXX"};
+  TemporaryFile file{.path = path + kTemporarySuffix};
   file.descriptor = mkostemp(file.path.data(), O_CLOEXEC);
   if (file.descriptor < 0) return Error(no_folder ? no_folder.value() : errno, "write", path);
   return file;

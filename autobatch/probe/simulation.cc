@@ -1,9 +1,9 @@
 #include "autobatch/probe/simulation.h"
 
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -19,15 +19,6 @@ constexpr char kDevices[] = "AUTOBATCH_SIM_DEVICES";
 constexpr char kNode[] = "AUTOBATCH_SIM_NODE";
 constexpr char kShared[] = "AUTOBATCH_SIM_SHARED";
 constexpr char kFaults[] = "AUTOBATCH_SIM_FAULTS";
-
-absl::StatusOr<std::string> NewFolder() {
-  const char* parent = std::getenv("TMPDIR");
-  std::string folder = absl::StrCat(parent == nullptr ? "/tmp" : parent, "/autobatch-sim-XXXXXX");
-  if (mkdtemp(folder.data()) == nullptr) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make the folder ", folder));
-  }
-  return folder;
-}
 
 // `folder` before what the user has.
 std::string Prepended(const char* variable, const std::string& value, char separator) {
@@ -58,13 +49,15 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Start(const std::string&
   setenv(kDevices, devices.c_str(), 1);
   if (!node_name.empty()) setenv(kNode, node_name.c_str(), 1);
   if (std::getenv(kShared) == nullptr) {
-    AB_ASSIGN_OR_RETURN(simulation->shared_folder_, NewFolder());
-    setenv(kShared, simulation->shared_folder_.c_str(), 1);
+    AB_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::Create());
+    setenv(kShared, folder.path().c_str(), 1);
+    simulation->folders_.push_back(std::move(folder));
   }
   if (preload.find_first_of(" :") != std::string::npos) {
     // Such a path is two to the loader.
-    AB_ASSIGN_OR_RETURN(simulation->link_folder_, NewFolder());
-    const std::string link = absl::StrCat(simulation->link_folder_, "/libsimcuda.so");
+    AB_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::Create("/tmp"));
+    const std::string link = absl::StrCat(folder.path(), "/libsimcuda.so");
+    simulation->folders_.push_back(std::move(folder));
     std::error_code error;
     std::filesystem::create_symlink(std::filesystem::absolute(preload), link, error);
     if (error) return absl::InternalError(absl::StrCat(link, ": ", error.message()));
@@ -74,13 +67,6 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Start(const std::string&
   programs.environment.emplace_back("LD_LIBRARY_PATH",
                                     Prepended("LD_LIBRARY_PATH", simulation->driver_folder_, ':'));
   return simulation;
-}
-
-Simulation::~Simulation() {
-  std::error_code ignored;
-  for (const std::string& folder : {shared_folder_, link_folder_}) {
-    if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
-  }
 }
 
 }  // namespace autobatch

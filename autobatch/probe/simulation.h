@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "autobatch/base/scratch_folder.h"
 #include "autobatch/trial/worker_trial_runner.h"
 
 namespace autobatch {
@@ -20,7 +22,6 @@ class Simulation {
   static absl::StatusOr<std::unique_ptr<Simulation>> Start(const std::string& devices,
                                                            const std::string& node_name,
                                                            WorkerPrograms& programs);
-  ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
@@ -30,10 +31,9 @@ class Simulation {
   Simulation() = default;
 
   std::string driver_folder_;
-  // Where the processes tell each other what they hold; empty: the user named one.
-  std::string shared_folder_;
-  // Where the library is to be found without a space in its path; empty: where it is.
-  std::string link_folder_;
+  // Where the processes tell each other what they hold, unless the user named one, and where the
+  // library is to be found without a space in its path.
+  std::vector<ScratchFolder> folders_;
 };
 
 }  // namespace autobatch

@@ -254,7 +254,7 @@ TEST_F(CommandTrialRunnerTest, OutputFolder_IsThereWritableAndGoneAfterwards) {
   const Observation seen = Run({"sh", "-c", "touch \"$0/weights.pt\" && printf %s \"$0\" > where",
                                 "{output_dir}", "{batch}"});
   ASSERT_TRUE(seen.ok()) << seen.failure->message;
-  EXPECT_THAT(Text("where"), HasSubstr("autobatch-trial."));
+  EXPECT_THAT(Text("where"), HasSubstr("autobatch-scratch."));
   EXPECT_FALSE(std::filesystem::exists(Text("where")));
 }
 

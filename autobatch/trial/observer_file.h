@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "autobatch/trial/scratch_folder.h"
+#include "autobatch/base/scratch_folder.h"
 #include "autobatch/types/observed_memory.h"
 
 namespace autobatch {

@@ -61,12 +61,20 @@ class AgreementTest(unittest.TestCase):
         self.assertEqual(rounds[0]["straggler"]["node"], "n2")
 
     def test_once_ends_with_the_first_commit_and_leaves_the_record(self):
+        # As after a kill in the middle of a write.
+        left = [self.cluster.folder / folder / f"{name}.tmp-a1B2c3"
+                for folder, name in (("coordinator", "coordinator.state"), ("coordinator", "coordinator.state.next"),
+                                     ("n1", "record.json"), ("n1", "record.json.prepared"))]
+        for path in left:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("half of")
         coordinator = self.cluster.coordinator("--once", nodes="2")
         agents = [self.cluster.agent(name, "--once") for name in ("n1", "n2")]
         self.assertEqual([agent.end() for agent in agents], [0, 0])
         self.assertEqual(coordinator.end(), 0)
         first, second = self.records("n1", "n2")
         self.assertEqual(first, second)
+        self.assertEqual([path for path in left if path.exists()], [])
 
     def test_joiner_takes_part_in_the_next_round(self):
         coordinator = self.cluster.coordinator("--max-nodes", "3", "--last-call", "1s", nodes="1")
