@@ -27,6 +27,7 @@
 #include "orchestrator/service/record_file.h"
 #include "orchestrator/service/start_exit_code.h"
 #include "orchestrator/wire/message_rules.h"
+#include "tools/preload.h"
 
 namespace autobatch {
 namespace {
@@ -108,10 +109,10 @@ absl::StatusOr<std::unique_ptr<AgentHost>> AgentHost::Make(AgentFlags flags,
 absl::Status AgentHost::Prepare(const Credentials& credentials) {
   AB_ASSIGN_OR_RETURN(digest_, MakeSeal(credentials));
   AB_ASSIGN_OR_RETURN(lock_, FolderLock::Acquire(flags_.state_directory));
-  AB_ASSIGN_OR_RETURN(connector_,
-                      MakeTlsConnector(tasks_, *timers_, credentials, {.speaks_first = true}));
   const RecordFile record(flags_.record_path());
   for (const std::string& path : {record.path(), record.prepared_path()}) RemoveTemporariesOf(path);
+  AB_ASSIGN_OR_RETURN(connector_,
+                      MakeTlsConnector(tasks_, *timers_, credentials, {.speaks_first = true}));
   return absl::OkStatus();
 }
 
@@ -125,6 +126,10 @@ absl::Status AgentHost::Describe(const LauncherFacts& launcher) {
   if (std::string idle = IdleDevices(launcher, devices); !idle.empty()) {
     warnings_.push_back(std::move(idle));
   }
+  const absl::StatusOr<std::string> reached =
+      CheckSimulated(flags_.probe.workload, node_->devices().front());
+  if (!reached.ok()) return absl::InvalidArgumentError(reached.status().message());
+  if (!reached->empty()) warnings_.push_back(*reached);
   const std::string cache = flags_.probe.cache_directory.empty() ? ResultCache::DefaultDirectory()
                                                                  : flags_.probe.cache_directory;
   if (flags_.probe.use_cache && !cache.empty()) cache_ = std::make_unique<ResultCache>(cache);

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "autobatch/base/files.h"
 #include "tools/find_program.h"
 
 namespace autobatch {
@@ -98,6 +99,12 @@ absl::StatusOr<std::string> CheckPreload(const std::string& word) {
                         "programs that it starts may");
   }
   return "";
+}
+
+absl::StatusOr<std::string> CheckSimulated(const WorkloadSpec& workload, const Device& device) {
+  if (!device.simulated || workload.kind != WorkloadKind::kCommand) return "";
+  const std::string& program = workload.command.front();
+  return CheckPreload(absl::StrContains(program, '/') ? ResolveUserPath(program) : program);
 }
 
 }  // namespace autobatch

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "autobatch/types/device.h"
+#include "autobatch/types/workload.h"
 
 namespace autobatch {
 
@@ -14,6 +16,10 @@ namespace autobatch {
 // and hides it from what the program starts. A static program only gives a warning: some, such as
 // launchers of Python, hand the variable on to a program that heeds it.
 absl::StatusOr<std::string> CheckPreload(const std::string& word);
+
+// The same of a workload that is a command on a simulated device; of any other there is nothing to
+// say.
+absl::StatusOr<std::string> CheckSimulated(const WorkloadSpec& workload, const Device& device);
 
 }  // namespace autobatch
 

@@ -153,14 +153,8 @@ absl::Status CheckOutputs(const CommandLine& line) {
   return absl::OkStatus();
 }
 
-// A simulated device comes into a command by a preload, which not every program takes.
-absl::Status CheckSimulated(const CommandLine& line, const Device& device) {
-  const WorkloadSpec& workload = line.probe.workload;
-  if (!device.simulated || workload.kind != WorkloadKind::kCommand) return absl::OkStatus();
-  const std::string& program = workload.command.front();
-  AB_ASSIGN_OR_RETURN(
-      const std::string warning,
-      CheckPreload(absl::StrContains(program, '/') ? ResolveUserPath(program) : program));
+absl::Status CheckCommand(const CommandLine& line, const Device& device) {
+  AB_ASSIGN_OR_RETURN(const std::string warning, CheckSimulated(line.probe.workload, device));
   if (!warning.empty() && !line.quiet) {
     WriteAll(STDERR_FILENO, absl::StrCat("warning: ", EscapeControls(warning), "\n"), "stderr")
         .IgnoreError();
@@ -190,7 +184,7 @@ int Main(int argc, char** argv) {
   if (absl::IsNotFound(node.status())) return Complain(node.status(), kExitNoDevice);
   if (!node.ok()) return Complain(node.status(), kExitCannotRun);
 
-  const absl::Status reaches = CheckSimulated(*line, (*node)->devices().front());
+  const absl::Status reaches = CheckCommand(*line, (*node)->devices().front());
   if (!reaches.ok()) return Complain(reaches, kExitUsage);
 
   const NodeReport report = Probe(*line, **node, signals);

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -104,6 +105,19 @@ class AgreedTest(unittest.TestCase):
         self.assertEqual(run.returncode, 2, run.stderr)
         self.assertIn("torchrun starts 2 ranks on this node, and it has 1 device;", run.stderr)
         self.assertEqual(os.listdir(self.folder / "autobatch"), [])
+
+    def test_program_that_takes_no_preload_is_refused_before_anybody_joins(self):
+        program = self.folder / "setuid"
+        shutil.copy("/bin/true", program)
+        try:
+            os.chown(program, 1234, 1234)
+        except OSError:
+            self.skipTest("needs root to give a program to another user")
+        program.chmod(0o4755)
+        run = self.launch("--probe", f"{program} {{batch}}", "--device", "sim:t4", "--allow-simulated", "--", "true")
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("setuid", run.stderr)
+        self.assertNotIn("joined", run.stderr)
 
     def test_workers_ask_the_agent_hosted_here(self):
         # What torchrun sets for a worker.
