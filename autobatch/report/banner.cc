@@ -30,6 +30,19 @@ std::string Memory(const MemoryInfo& memory) {
   return absl::StrCat(BytesOr(memory.free_bytes), " free of ", BytesOr(memory.total_bytes));
 }
 
+// The framework that the trials run on. A command brings its own, whose version nobody knows before
+// it runs.
+std::string Framework(const HostFacts& host, const WorkloadSpec& workload) {
+  const std::string driver = Driver(host.driver_version);
+  const std::string torch = absl::StrCat("LibTorch ", Version(host.libtorch_version), ", CUDA ",
+                                         Version(host.cuda_version));
+  const std::string nccl = absl::StrCat("NCCL ", Version(host.nccl_version));
+  return workload.kind == WorkloadKind::kCommand
+             ? absl::StrCat(driver, "; the command brings its framework, autobatch's own is ",
+                            torch, ", ", nccl)
+             : absl::StrCat(torch, ", ", driver, ", ", nccl);
+}
+
 // Which piece of hardware it is.
 std::string Identity(const Device& device) {
   std::string text;
@@ -52,13 +65,12 @@ std::string Identity(const Device& device) {
 
 std::string Banner(const HostFacts& host, const WorkloadSpec& workload,
                    const std::vector<Device>& devices, const std::vector<std::string>& warnings) {
-  std::string text = absl::StrCat(
-      "autobatch ", EscapeControls(host.autobatch_version), " on ", EscapeControls(host.host), ", ",
-      EscapeControls(host.date), "\n  LibTorch ", Version(host.libtorch_version), ", CUDA ",
-      Version(host.cuda_version), ", ", Driver(host.driver_version), ", NCCL ",
-      Version(host.nccl_version), "\n  ", VisibleDevices(host.cuda_visible_devices), "\n  ",
-      workload.kind == WorkloadKind::kCommand ? "command " : "workload ", WorkloadWords(workload),
-      "\n");
+  std::string text =
+      absl::StrCat("autobatch ", EscapeControls(host.autobatch_version), " on ",
+                   EscapeControls(host.host), ", ", EscapeControls(host.date), "\n  ",
+                   Framework(host, workload), "\n  ", VisibleDevices(host.cuda_visible_devices),
+                   "\n  ", workload.kind == WorkloadKind::kCommand ? "command " : "workload ",
+                   WorkloadWords(workload), "\n");
   if (devices.empty()) absl::StrAppend(&text, "  no device\n");
   int width = 0;
   for (const Device& device : devices) {

@@ -30,6 +30,14 @@ TEST(BannerTest, NoGpu_SaysNoneAndNeverZero) {
   EXPECT_THAT(banner, Not(HasSubstr(" 0")));
 }
 
+TEST(BannerTest, Command_BringsItsOwnFramework) {
+  const WorkloadSpec command{.kind = WorkloadKind::kCommand, .command = {"python", "train.py"}};
+  EXPECT_THAT(
+      Banner(ReportOf({}).host, command, {}, {}),
+      HasSubstr("NVIDIA driver 580.65.06; the command brings its framework, autobatch's own "
+                "is LibTorch 2.11.0, CUDA 13.0, NCCL 2.28.9\n"));
+}
+
 TEST(BannerTest, EmptyVariable_IsNotTheSameAsUnset) {
   HostFacts host;
   host.cuda_visible_devices = "";

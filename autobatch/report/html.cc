@@ -134,10 +134,12 @@ std::string HostSection(const NodeReport& report) {
     facts.Add("Optimizer", EnumName(workload.optimizer));
   }
   facts.Add("autobatch", host.autobatch_version);
-  facts.Add("LibTorch", host.libtorch_version.value_or("none"));
-  facts.Add("CUDA", host.cuda_version.value_or("none"));
+  // A command brings its own.
+  const std::string whose = workload.kind == WorkloadKind::kCommand ? "autobatch's own " : "";
+  facts.Add(whose + "LibTorch", host.libtorch_version.value_or("none"));
+  facts.Add(whose + "CUDA", host.cuda_version.value_or("none"));
   facts.Add("NVIDIA driver", host.driver_version.value_or("none"));
-  facts.Add("NCCL", host.nccl_version.value_or("none"));
+  facts.Add(whose + "NCCL", host.nccl_version.value_or("none"));
   const bool empty = host.cuda_visible_devices == "";
   facts.Add("CUDA_VISIBLE_DEVICES",
             empty ? "set and empty" : host.cuda_visible_devices.value_or("not set"));
