@@ -1,54 +1,12 @@
 """A data-parallel program on two simulated GPUs at once, started by torchrun."""
 
-import json
-import os
-import pathlib
-import sys
 import unittest
 
-from tests.e2e.programs import probe, scratch
-
-FRAMEWORKS = os.environ.get("AUTOBATCH_TEST_FRAMEWORKS", "")
-SCRIPT = os.path.abspath("tests/e2e/ddp_train.py")
+from tests.e2e.programs import probe
+from tests.e2e.scope_node import ScopeNodeCase
 
 
-def margins(device):
-    return {margin["name"]: margin for margin in device["margins"]}
-
-
-@unittest.skipUnless(FRAMEWORKS, "torch's companions for Python are not here: run tools/ci_setup")
-class ScopeNodeTest(unittest.TestCase):
-    def run_probe(self, *arguments, ranks=2):
-        """`arguments`: of the probe, then "--" and of the script."""
-        own, script = arguments[:arguments.index("--")], arguments[arguments.index("--") + 1:]
-        path = os.pathsep.join([str(pathlib.Path("tools/python").resolve()), FRAMEWORKS])
-        run = probe("--device", "sim:rtx3080-12,rtx3090", "--scope", "node", "--no-cache", "--json", "-", *own, "--",
-                    sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}", SCRIPT, *script,
-                    cwd=scratch(), env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1",
-                                        "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
-        return run, json.loads(run.stdout) if run.stdout else None
-
-    def test_ranks_on_unlike_cards_are_each_observed_and_the_smaller_sets_the_minimum(self):
-        run, report = self.run_probe("--tolerance", "0.4", "--", "ddp", "own", "100")
-        self.assertEqual(run.returncode, 0, run.stderr)
-        small, large = report["devices"]
-        self.assertEqual(report["scope"], "node")
-        self.assertEqual(report["minimum_device"], small["device"]["uuid"])
-        self.assertEqual(small["confirmed_batch"], large["confirmed_batch"])
-        self.assertEqual((small["bound"], large["bound"]), ("memory", "other_device"))
-        self.assertGreater(large["headroom_bytes"], 8 << 30)
-        for device in (small, large):
-            confirmed = [seen for seen in device["observations"]
-                         if seen["failure"] is None and seen["trial"]["batch"] == device["confirmed_batch"]][-1]
-            self.assertEqual((confirmed["method"], confirmed["ranks"]), ("python", 1))
-            self.assertLessEqual(device["peak_bytes"], device["budget_bytes"])
-            self.assertLess(confirmed["budget_bytes"], confirmed["total_bytes"])
-            communicator = margins(device)["communicator"]
-            self.assertEqual((communicator["bytes"], communicator["source"]), (0, "measured"))
-        self.assertGreater(small["peak_bytes"], 0.5 * small["budget_bytes"])
-        self.assertIn("all 2 devices at once", run.stderr)
-        self.assertIn("set by cuda:0", run.stderr)
-
+class ScopeNodeTest(ScopeNodeCase):
     def test_program_that_knows_nothing_of_us_is_observed_on_each_device(self):
         run, report = self.run_probe("--max-batch", "4", "--", "ddp", "{batch}", "{steps}")
         self.assertEqual(run.returncode, 0, run.stderr)
