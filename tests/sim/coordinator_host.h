@@ -35,6 +35,10 @@ class CoordinatorHost {
 
   CoordinatorHost(Parts parts, CoordinatorConfig config, RecordMaker make_record,
                   Sabotage sabotage);
+  // What a stopped process has waiting holds connections, which hold the process.
+  ~CoordinatorHost() {
+    if (process_ != nullptr) process_->Kill();
+  }
 
   void Start();
   void Kill();
