@@ -48,7 +48,7 @@ class AgreedRun {
     const absl::Status real =
         CheckRealDevices(absl::StartsWith(run->agent.probe.devices, "sim:"), line_.allow_simulated);
     if (!real.ok()) return Complain(real);
-    if (!line_.command.empty() && !IsThere(line_.command[0])) {
+    if (!line_.command.empty() && FindProgram(line_.command[0]).empty()) {
       return Complain(absl::NotFoundError(absl::StrCat("cannot start '", line_.command[0],
                                                        "': there is no such program")),
                       kExitCannotRun);
@@ -70,12 +70,6 @@ class AgreedRun {
   }
 
  private:
-  // A name is looked for in PATH, a path from where the user stands.
-  static bool IsThere(const std::string& program) {
-    return !FindProgram(absl::StrContains(program, '/') ? ResolveUserPath(program) : program)
-                .empty();
-  }
-
   int Agreed() {
     const std::optional<Record> record = AwaitRecord(0);
     if (!record.has_value()) return NotAgreed();

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "autobatch/base/files.h"
 
 namespace autobatch {
 namespace {
@@ -21,7 +22,10 @@ bool IsProgram(const std::string& path) {
 }  // namespace
 
 std::string FindProgram(const std::string& word) {
-  if (absl::StrContains(word, '/')) return IsProgram(word) ? word : "";
+  if (absl::StrContains(word, '/')) {
+    std::string path = ResolveUserPath(word);
+    return IsProgram(path) ? path : "";
+  }
   const char* const path = std::getenv("PATH");
   for (const absl::string_view folder :
        absl::StrSplit(path == nullptr ? "/bin:/usr/bin" : path, ':')) {

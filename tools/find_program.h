@@ -5,8 +5,8 @@
 
 namespace autobatch {
 
-// The file that `word` means to execvp, a path or a name in PATH; "" where there is none that may
-// be executed.
+// The file that `word` means to execvp, a path from where the user stands or a name in PATH; ""
+// where there is none that may be executed.
 std::string FindProgram(const std::string& word);
 
 }  // namespace autobatch

@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "autobatch/base/files.h"
 #include "tools/find_program.h"
 
 namespace autobatch {
@@ -103,8 +102,7 @@ absl::StatusOr<std::string> CheckPreload(const std::string& word) {
 
 absl::StatusOr<std::string> CheckSimulated(const WorkloadSpec& workload, const Device& device) {
   if (!device.simulated || workload.kind != WorkloadKind::kCommand) return "";
-  const std::string& program = workload.command.front();
-  return CheckPreload(absl::StrContains(program, '/') ? ResolveUserPath(program) : program);
+  return CheckPreload(workload.command.front());
 }
 
 }  // namespace autobatch

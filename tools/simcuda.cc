@@ -116,9 +116,10 @@ absl::StatusOr<Options> Parse(const std::vector<std::string>& arguments) {
   }
   // The probe's own way to write it.
   options.devices = std::string(absl::StripPrefix(options.devices, "sim:"));
-  if (options.devices.empty())
+  if (options.devices.empty()) {
     return absl::InvalidArgumentError(
         "no cards: give --device LIST, such as --device rtx4090; --list names all");
+  }
   if (options.command.empty()) return absl::InvalidArgumentError("no command after --");
   if (const std::string error = simcuda::ParseFaults(options.faults).error; !error.empty())
     return absl::InvalidArgumentError(absl::StrCat("--faults: ", error));

@@ -2,14 +2,13 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import unittest
 
 from tests.e2e import launched
-from tests.e2e.programs import descendants, wait_until_gone
+from tests.e2e.programs import descendants, setuid_program, wait_until_gone
 
 PROBE = ["--image-size", "64", "--max-batch", "8", "--no-cache"]
 SIMULATED = ["--device", "sim:rtx3090", "--allow-simulated", *PROBE]
@@ -107,13 +106,7 @@ class AgreedTest(unittest.TestCase):
         self.assertEqual(os.listdir(self.folder / "autobatch"), [])
 
     def test_program_that_takes_no_preload_is_refused_before_anybody_joins(self):
-        program = self.folder / "setuid"
-        shutil.copy("/bin/true", program)
-        try:
-            os.chown(program, 1234, 1234)
-        except OSError:
-            self.skipTest("needs root to give a program to another user")
-        program.chmod(0o4755)
+        program = setuid_program(self, self.folder)
         run = self.launch("--probe", f"{program} {{batch}}", "--device", "sim:t4", "--allow-simulated", "--", "true")
         self.assertEqual(run.returncode, 2, run.stderr)
         self.assertIn("setuid", run.stderr)

@@ -2,11 +2,10 @@
 
 import json
 import os
-import shutil
 import sys
 import unittest
 
-from tests.e2e.programs import descendants, probe, scratch
+from tests.e2e.programs import descendants, probe, scratch, setuid_program
 
 OLD_RUNTIME = os.path.abspath("tests/simcuda/libcudart.so.11.0")
 
@@ -116,13 +115,7 @@ class BadInputTest(unittest.TestCase):
         self.assertIn("one word", device["failure"]["advice"])
 
     def test_program_with_anothers_rights_is_refused(self):
-        program = scratch() / "setuid"
-        shutil.copy("/bin/true", program)
-        try:
-            os.chown(program, 1234, 1234)
-        except OSError:
-            self.skipTest("needs root to give a program to another user")
-        program.chmod(0o4755)
+        program = setuid_program(self, scratch())
         run, _ = self.run_probe("t4", "--", str(program), "{batch}")
         self.assertEqual(run.returncode, 2, run.stderr)
         self.assertIn("setuid", run.stderr)

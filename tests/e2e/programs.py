@@ -3,6 +3,7 @@
 import os
 import pathlib
 import select
+import shutil
 import subprocess
 
 PROBE = os.path.abspath("tools/probe")
@@ -23,6 +24,18 @@ def probe(*arguments, **options):
     options.setdefault("stdout", subprocess.PIPE)
     options.setdefault("stderr", subprocess.PIPE)
     return subprocess.run([PROBE, *arguments], text=True, timeout=300, check=False, **options)
+
+
+def setuid_program(test, folder):
+    """A program with another user's rights, which takes no preload; skips `test` where there is no other user."""
+    program = folder / "setuid"
+    shutil.copy("/bin/true", program)
+    try:
+        os.chown(program, 1234, 1234)
+    except OSError:
+        test.skipTest("needs root to give a program to another user")
+    program.chmod(0o4755)
+    return program
 
 
 def descendants(pid):
