@@ -13,6 +13,7 @@
 #include "autobatch/base/log.h"
 #include "autobatch/base/standard_streams.h"
 #include "autobatch/base/status_macros.h"
+#include "autobatch/base/units.h"
 #include "autobatch/probe/node_summary.h"
 #include "autobatch/types/json.h"
 #include "orchestrator/dialect/device_count.h"
@@ -54,9 +55,9 @@ int Serve(AgentHost& host, ProgressLines& lines, SignalWatcher& signals) {
   hooks.say = [&lines](absl::string_view text) { lines.Say(text); };
   hooks.committed = [&](const Record& committed) {
     record = committed;
-    lines.Say(absl::StrCat("training may start: batch ", committed.minimum_batch, " on each of ",
-                           committed.world_size, " ranks; ", flags.record_path(), ", socket ",
-                           flags.workers.path));
+    lines.Say(absl::StrCat("training may start: batch ", FormatCount(committed.minimum_batch),
+                           " on each of ", FormatCount(committed.world_size), " ranks; ",
+                           flags.record_path(), ", socket ", flags.workers.path));
   };
   TrialLines trials(host.node().devices(), lines);
   signals.OnSignal([&host](int signal) {

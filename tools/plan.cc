@@ -30,6 +30,7 @@
 #include "orchestrator/plan/plan_table.h"
 #include "orchestrator/plan/resume.h"
 #include "orchestrator/plan/straggler.h"
+#include "orchestrator/service/global_batch_flags.h"
 #include "tools/plan_document.h"
 #include "tools/plan_options.h"
 
@@ -149,14 +150,25 @@ absl::StatusOr<int64_t> Ranks(absl::string_view flag, int64_t processes, int64_t
                                                  replica, " processes, and this is no multiple"));
 }
 
+absl::Status InFlags(const absl::Status& status) {
+  return InGlobalBatchFlags(status, "world-size");
+}
+
 // From processes, as the launcher counts, to the ranks that share the samples.
 absl::Status CountRanks(const PlanOptions& options, PlanRequest& request, ClusterBatches& cluster) {
   const int64_t replica = request.model_parallel_size;
-  AB_RETURN_IF_ERROR(ValidateRequest(request));
+  AB_RETURN_IF_ERROR(InFlags(ValidateRequest(request)));
   const int64_t processes = options.world_size.value_or(cluster.world_size);
   AB_ASSIGN_OR_RETURN(cluster.world_size, Ranks("world-size", processes, replica));
   const int64_t most = options.max_world_size.value_or(processes);
   AB_ASSIGN_OR_RETURN(request.max_world_size, Ranks("max-world-size", most, replica));
+  if (options.min_world_size.value_or(1) > most) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--min-world-size ", *options.min_world_size, " is above ", most,
+                     options.max_world_size.has_value() ? ", which is --max-world-size"
+                                                        : ", the present world; --max-world-size N "
+                                                          "is needed"));
+  }
   if (options.min_world_size.has_value()) {
     AB_ASSIGN_OR_RETURN(request.min_world_size,
                         Ranks("min-world-size", *options.min_world_size, replica));
@@ -197,7 +209,9 @@ absl::StatusOr<PlanDocument> MakeDocument(const PlanOptions& options) {
     AB_ASSIGN_OR_RETURN(deepspeed, ApplyDeepSpeed(options, document.request, cluster));
   }
   AB_RETURN_IF_ERROR(CountRanks(options, document.request, cluster));
-  AB_ASSIGN_OR_RETURN(Plan plan, MakePlan(document.request, cluster));
+  absl::StatusOr<Plan> made = MakePlan(document.request, cluster);
+  if (!made.ok()) return InFlags(made.status());
+  Plan plan = *std::move(made);
   if (deepspeed.has_value()) document.deepspeed = DeepSpeedWorlds(*deepspeed, plan);
   if (options.samples_seen.has_value()) {
     AB_ASSIGN_OR_RETURN(const PlanRow present,

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "autobatch/base/status_macros.h"
+#include "autobatch/base/units.h"
 #include "orchestrator/plan/capacity.h"
 
 namespace autobatch {
@@ -38,8 +39,8 @@ int64_t NearestMultiple(Wide unit, Wide low, Wide high, Wide wish) {
 
 absl::Status TooFewSamples(absl::string_view what, int64_t samples) {
   return absl::FailedPreconditionError(
-      absl::StrCat(what, " has ", samples, " samples, and each rank needs one: up to ", samples,
-                   " ranks, or more samples, are possible"));
+      absl::StrCat(what, " has ", FormatCount(samples), " samples, and each rank needs one: up to ",
+                   FormatCount(samples), " ranks, or more samples, are possible"));
 }
 
 absl::StatusOr<Step> LargestStep(const PlanRequest& request, const Capacity& capacity) {
@@ -47,10 +48,10 @@ absl::StatusOr<Step> LargestStep(const PlanRequest& request, const Capacity& cap
   const int64_t limit = request.dataset_size.value_or(kMaxSamples);
   if (full <= limit) return Step{static_cast<int64_t>(full), request.accumulation};
   if (!request.dataset_size.has_value()) {
-    return absl::OutOfRangeError(
-        absl::StrCat("ranks of ", static_cast<int64_t>(capacity.total() / capacity.ranks()),
-                     " samples in ", request.accumulation, " micro-steps are together more than ",
-                     kMaxSamples, " samples: a smaller world or fewer micro-steps are possible"));
+    return absl::OutOfRangeError(absl::StrCat(
+        "ranks of ", FormatCount(static_cast<int64_t>(capacity.total() / capacity.ranks())),
+        " samples in ", FormatCount(request.accumulation), " micro-steps are together more than ",
+        FormatCount(kMaxSamples), " samples: a smaller world or fewer micro-steps are possible"));
   }
   // A step cannot take more than the data set: what it has is shared out as evenly as by the
   // batches.
@@ -75,9 +76,10 @@ absl::StatusOr<Step> BandStep(const PlanRequest& request, const Capacity& capaci
     return TooFewSamples("the band's upper end", static_cast<int64_t>(top));
   const Wide low = std::max<Wide>(wish - width, capacity.ranks());
   if (low > top) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the band begins at ", static_cast<int64_t>(low), " samples, more than the data set's ",
-        static_cast<int64_t>(top), ": a smaller global batch or a wider band is possible"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the band begins at ", FormatCount(static_cast<int64_t>(low)),
+                     " samples, more than the data set's ", FormatCount(static_cast<int64_t>(top)),
+                     ": a smaller global batch or a wider band is possible"));
   }
   const int64_t fewest = capacity.MicroSteps(static_cast<int64_t>(low));
   // All micro-batches of a rank equal, and the ranks in exact proportion.
@@ -150,9 +152,9 @@ absl::StatusOr<PlanRow> MakeRow(const PlanRequest& request, const Capacity& capa
 absl::Status ValidateShares(const PlanRequest& request, const ClusterBatches& cluster) {
   if (cluster.shares.empty()) return absl::OkStatus();
   if (request.model_parallel_size > 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("shares per device with model_parallel_size ", request.model_parallel_size,
-                     ": a rank is several devices then; one share for all is possible"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "shares per device, and a replica of the model takes ", request.model_parallel_size,
+        " processes: a rank is several devices then; one share for all is possible"));
   }
   if (static_cast<int64_t>(cluster.shares.size()) != cluster.world_size) {
     return absl::InvalidArgumentError(
@@ -204,7 +206,7 @@ absl::StatusOr<WorldSizes> WorldSizesOf(const PlanRequest& request, int64_t pres
   if (sizes.most - sizes.least >= kMaxPlanRows) {
     return absl::InvalidArgumentError(absl::StrCat(
         "world sizes ", sizes.least, " to ", sizes.most, " are more than ", kMaxPlanRows,
-        " rows: a min_world_size of ", sizes.most - kMaxPlanRows + 1, " is possible"));
+        " rows: a smallest world of ", sizes.most - kMaxPlanRows + 1, " is possible"));
   }
   return sizes;
 }
@@ -230,7 +232,7 @@ absl::StatusOr<PlanRow> OtherRow(const PlanRequest& request, const ClusterBatche
     return absl::FailedPreconditionError(
         absl::StrCat("the model's state is sharded, and a rank holds more of it in a world smaller "
                      "than the measured ",
-                     cluster.world_size, ": probe again there"));
+                     FormatCount(cluster.world_size), ": probe again there"));
   }
   return MakeRow(request, Capacity::Equal(world_size, cluster.minimum_batch));
 }

@@ -42,8 +42,8 @@ absl::Status CheckRanges(const PlanRequest& request) {
 absl::Status CheckUse(const PlanRequest& request, absl::string_view field, bool given,
                       bool needed) {
   if (given == needed) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("the rule ", EnumName(request.rule), " ",
-                                                 needed ? "needs " : "has no use for ", field));
+  return absl::InvalidArgumentError(absl::StrCat(field, ": the rule ", EnumName(request.rule),
+                                                 needed ? " needs it" : " has no use for it"));
 }
 
 absl::Status CheckRule(const PlanRequest& request) {

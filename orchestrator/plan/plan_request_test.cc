@@ -35,10 +35,11 @@ TEST(PlanRequest, WhatMakesNoSense_IsNamedWithWhatWouldBeRight) {
     PlanRequest request;
     const char* says;
   } cases[] = {
-      {{.rule = exact}, "the rule exact needs global_batch"},
-      {{.global_batch = 512}, "the rule largest has no use for global_batch"},
-      {{.rule = band, .global_batch = 512}, "the rule band needs band_percent"},
-      {{.rule = exact, .global_batch = 512, .band_percent = 10}, "no use for band_percent"},
+      {{.rule = exact}, "global_batch: the rule exact needs it"},
+      {{.global_batch = 512}, "global_batch: the rule largest has no use for it"},
+      {{.rule = band, .global_batch = 512}, "band_percent: the rule band needs it"},
+      {{.rule = exact, .global_batch = 512, .band_percent = 10},
+       "band_percent: the rule exact has no use for it"},
       {{.rule = exact, .global_batch = 0}, "global_batch 0: from 1 to"},
       {{.rule = exact, .global_batch = -1}, "global_batch -1"},
       {{.rule = exact, .global_batch = kMost}, "global_batch 9223372036854775807"},

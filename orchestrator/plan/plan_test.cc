@@ -264,8 +264,9 @@ TEST(Plan, NumbersNearTheLimits_DoNotOverflow) {
   EXPECT_EQ(row.accumulation, (kMaxSamples + 20) / 21);
   EXPECT_EQ(RowOf(Exact(kMaxSamples), 7, kMaxSamples).accumulation, 1);
   EXPECT_EQ(RowOf(Band(kMaxSamples / 2, 50), 3, 1).global_batch % 3, 0);
-  EXPECT_THAT(ErrorOf({}, {.world_size = 2, .minimum_batch = kMaxSamples}),
-              HasSubstr("ranks of 4611686018427387904 samples in 1 micro-steps are together more"));
+  EXPECT_THAT(
+      ErrorOf({}, {.world_size = 2, .minimum_batch = kMaxSamples}),
+      HasSubstr("ranks of 4,611,686,018,427,387,904 samples in 1 micro-steps are together more"));
   EXPECT_EQ(RowOf({}, 1, kMaxSamples).global_batch, kMaxSamples);
   EXPECT_FALSE(MakePlan(Exact(kMost), {.world_size = 1, .minimum_batch = 1}).ok());
   EXPECT_FALSE(MakePlan({}, {.world_size = kMost, .minimum_batch = kMost}).ok());
@@ -279,8 +280,8 @@ TEST(Plan, WorldSizesThatDoNotFit_AreNamed) {
   };
   EXPECT_THAT(error(2, 4, 8), HasSubstr("present world size 8 is not in 2 to 4"));
   EXPECT_THAT(error(4, {}, 2), HasSubstr("present world size 2 is not in 4 to 2"));
-  EXPECT_THAT(error({}, 20000, 8), HasSubstr("a min_world_size of 11809 is possible"));
-  EXPECT_THAT(error(1, {}, 9000), HasSubstr("a min_world_size of 809 is possible"));
+  EXPECT_THAT(error({}, 20000, 8), HasSubstr("a smallest world of 11809 is possible"));
+  EXPECT_THAT(error(1, {}, 9000), HasSubstr("a smallest world of 809 is possible"));
   EXPECT_THAT(error({}, {}, 0), HasSubstr("a world size of 0"));
   EXPECT_THAT(error({}, {}, kMaxWorldSize + 1), HasSubstr("from 1 to 1048576"));
   EXPECT_THAT(error({}, {}, 8, 0), HasSubstr("a safe batch of 0"));

@@ -171,7 +171,7 @@ int Weight(StragglerCause cause) {
 }
 
 std::string Line(absl::string_view what, const WhatIf& now) {
-  return absl::StrCat("  ", what, ": ", FormatCount(now.batch), " × ", now.devices,
+  return absl::StrCat("  ", what, ": ", FormatCount(now.batch), " × ", FormatCount(now.devices),
                       now.devices == 1 ? " device = " : " devices = ", FormatCount(now.samples),
                       " samples a micro-step\n");
 }
@@ -218,7 +218,8 @@ std::string StragglerText(const StragglerReport& report) {
   std::string text = absl::StrCat("The minimum, ", FormatCount(report.now.batch), ", is set by ",
                                   Called(report.node, report.device), ": ", report.reason, ".\n");
   if (report.devices_at_minimum > 1) {
-    absl::StrAppend(&text, "  ", report.devices_at_minimum, " devices take no more than that\n");
+    absl::StrAppend(&text, "  ", FormatCount(report.devices_at_minimum),
+                    " devices take no more than that\n");
   }
   absl::StrAppend(&text, Line("as it is", report.now));
   if (report.without_device.has_value()) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "autobatch/base/units.h"
 #include "autobatch/types/json.h"
 #include "orchestrator/plan/plan_row.h"
 
@@ -45,13 +46,13 @@ std::string CommitText(const RoundReport& round) {
   std::string text;
   if (round.record.has_value()) {
     const Record& record = *round.record;
-    absl::StrAppend(&text, "batch ", record.minimum_batch, " on each of ", record.world_size,
-                    record.world_size == 1 ? " rank" : " ranks");
+    absl::StrAppend(&text, "batch ", FormatCount(record.minimum_batch), " on each of ",
+                    FormatCount(record.world_size), record.world_size == 1 ? " rank" : " ranks");
     const absl::StatusOr<PlanRow> row =
         RowFor(record.plan, record.world_size * record.request.model_parallel_size);
     if (row.ok()) {
-      absl::StrAppend(&text, ", global batch ", row->global_batch, ", accumulation ",
-                      row->accumulation, ", learning-rate factor ", row->lr_factor);
+      absl::StrAppend(&text, ", global batch ", FormatCount(row->global_batch), ", accumulation ",
+                      FormatCount(row->accumulation), ", learning-rate factor ", row->lr_factor);
     }
     absl::StrAppend(&text, record.simulated ? " (simulated devices)\n" : "\n");
   }

@@ -12,14 +12,15 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-coordinator::RoundEnded Committed(int64_t round) {
-  const Record record{.run_id = "job", .round = round, .minimum_batch = 24, .world_size = 2};
+coordinator::RoundEnded Committed(int64_t round, int64_t batch = 24) {
+  const Record record{.run_id = "job", .round = round, .minimum_batch = batch, .world_size = 2};
   return {.round = round,
           .committed = true,
           .digest = "d",
           .record = std::make_shared<const std::string>(RecordText(record)),
-          .nodes = {{"n1", {{.uuid = "GPU-a", .status = ResultStatus::kConfirmed, .batch = 24}}},
-                    {"n2", {{.uuid = "GPU-b", .status = ResultStatus::kConfirmed, .batch = 96}}}}};
+          .nodes = {
+              {"n1", {{.uuid = "GPU-a", .status = ResultStatus::kConfirmed, .batch = batch}}},
+              {"n2", {{.uuid = "GPU-b", .status = ResultStatus::kConfirmed, .batch = 4 * batch}}}}};
 }
 
 TEST(CoordinatorReportTest, CommittedRound_SaysWhatAndWhoSetsIt) {
@@ -36,6 +37,14 @@ TEST(CoordinatorReportTest, CommittedRound_SaysWhatAndWhoSetsIt) {
   const auto back = FromJson<CoordinatorReport>(ToJson(report));
   ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(back->rounds[0].record->minimum_batch, 24);
+}
+
+TEST(CoordinatorReportTest, Text_WritesEveryCountInOneForm) {
+  CoordinatorReport report;
+  AddRound(report, Committed(3, 2400));
+  const std::string text = CommitText(report.rounds.back());
+  EXPECT_THAT(text, HasSubstr("batch 2,400 on each of 2 ranks"));
+  EXPECT_THAT(text, HasSubstr("2,400 × 2 devices = 4,800 samples"));
 }
 
 TEST(CoordinatorReportTest, AbortedRound_SaysWhyAndWhoIsMissing) {

@@ -1,5 +1,15 @@
 #include "orchestrator/service/global_batch_flags.h"
 
+#include <algorithm>
+#include <boost/describe.hpp>
+#include <boost/mp11.hpp>
+#include <cstddef>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+
 namespace autobatch {
 
 FlagGroup GlobalBatchOptions() {
@@ -40,6 +50,36 @@ void ReadGlobalBatchFlags(FlagReader& read, PlanRequest& request) {
   } else if (request.global_batch.has_value()) {
     request.rule = GlobalBatchRule::kExact;
   }
+}
+
+std::string GlobalBatchFlag(absl::string_view field, absl::string_view world_flag) {
+  if (field == "band_percent") return "--band";
+  if (field == "learning_rate") return "--lr-rule";
+  if (absl::ConsumeSuffix(&field, "_world_size")) return absl::StrCat("--", field, "-", world_flag);
+  return absl::StrCat("--", absl::StrReplaceAll(field, {{"_", "-"}}));
+}
+
+absl::Status InGlobalBatchFlags(const absl::Status& status, absl::string_view world_flag) {
+  absl::string_view rest = status.message();
+  std::string text;
+  while (!rest.empty()) {
+    const size_t size =
+        std::min(rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), rest.size());
+    const absl::string_view word = rest.substr(0, size);
+    bool is_field = false;
+    boost::mp11::mp_for_each<
+        boost::describe::describe_members<PlanRequest, boost::describe::mod_any_access>>(
+        [&](auto field) { is_field |= word == field.name; });
+    // One without '_' is a plain word, too, unless it is what the error begins with.
+    if (is_field && (text.empty() || absl::StrContains(word, '_'))) {
+      text += GlobalBatchFlag(word, world_flag);
+    } else {
+      absl::StrAppend(&text, word);
+    }
+    absl::StrAppend(&text, rest.substr(size, 1));
+    rest.remove_prefix(std::min(size + 1, rest.size()));
+  }
+  return absl::Status(status.code(), text);
 }
 
 }  // namespace autobatch

@@ -138,6 +138,12 @@ class PlanTest(unittest.TestCase):
     def test_wrong_usage_exits_with_2(self):
         for arguments, says in ([["--batch", "77"], "--world-size N is needed"],
                                 [["--report", "none.json"], "cannot read"],
+                                [["--batch", "8", "--world-size", "8", "--min-world-size", "9"],
+                                 "--min-world-size 9 is above 8, the present world"],
+                                [["--batch", "8", "--world-size", "8", "--min-world-size", "0"],
+                                 "--min-world-size 0: from 1"],
+                                [["--batch", "8", "--world-size", "8", "--rule", "band", "--global-batch", "64"],
+                                 "--band: the rule band needs it"],
                                 [["--batch", "0", "--world-size", "2"], "safe batch of 0"],
                                 [["--batch", "8", "--world-size", "7", "--model-parallel-size", "2"],
                                  "--world-size 7: a replica takes 2 processes"]):
