@@ -32,6 +32,11 @@ Coordination::Coordination(CoordinatorConfig config, std::optional<CoordinatorSt
   if (!restored.has_value()) return;
   state_ = *std::move(restored);
   fence_ = Add(now, Lease());
+  option_changes_ = ChangesSince(state_, config_);
+  if (!option_changes_.words.empty()) {
+    Say(absl::StrCat("other options than those of round ", state_.committed_round, ": ",
+                     absl::StrJoin(option_changes_.words, "; ")));
+  }
   if (state_.round == 0 || state_.committed_round != state_.round || config_.once) return;
   // The last round stands; its members have a while to come back.
   phase_ = Phase::kCommitted;

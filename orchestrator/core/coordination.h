@@ -18,6 +18,7 @@
 #include "orchestrator/core/liveness.h"
 #include "orchestrator/core/member_table.h"
 #include "orchestrator/core/misconduct.h"
+#include "orchestrator/core/option_changes.h"
 #include "orchestrator/core/reduction.h"
 
 namespace autobatch {
@@ -157,8 +158,7 @@ class Coordination {
   std::vector<std::string> lost_;
 
   Phase phase_ = Phase::kJoining;
-  // Members came or went, or a wait may be over.
-  bool changed_ = true;
+  bool changed_ = true;  // members came or went, or a wait may be over
   std::optional<SteadyTime> deadline_;
   std::optional<SteadyTime> last_call_;
   // The next round need not wait for a last call: it repeats one that lost a member.
@@ -184,8 +184,7 @@ class Coordination {
   bool world_changed_ = false;
   RoundFacts facts_;
   std::optional<Reduction> reduction_;
-  // Held back for communicators since it was measured, and whether the reports were asked for again
-  // since the last commit.
+  // Held back for communicators as measured, and whether all was confirmed again since the commit.
   std::optional<int64_t> communicator_bytes_;
   bool confirmed_again_ = false;
   AgreedRecord agreed_;
@@ -193,6 +192,7 @@ class Coordination {
   std::shared_ptr<const std::string> prepare_;
   absl::flat_hash_map<std::string, size_t> places_;  // in agreed_.shares
   bool confirming_ = false;
+  OptionChanges option_changes_;  // since the record that stands was committed
 };
 
 }  // namespace autobatch

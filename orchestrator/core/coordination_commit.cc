@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "autobatch/base/units.h"
 #include "orchestrator/core/combine.h"
 #include "orchestrator/core/coordination.h"
 #include "orchestrator/core/exit_codes.h"
@@ -220,6 +221,9 @@ CoordinatorState Coordination::Decision() {
   CoordinatorState decision = state_;
   decision.committed_round = state_.round;
   decision.committed_digest = agreed_.digest;
+  decision.min_nodes = config_.min_nodes;
+  decision.max_nodes = config_.max_nodes;
+  decision.options = config_.options;
   decision.members.clear();
   for (const RoundMember& member : facts_.members) {
     decision.members.push_back({member.agent, members_.Named(member.agent)->incarnation});
@@ -260,8 +264,9 @@ void Coordination::BeginCommitted() {
   for (RoundMember& member : facts_.members) {
     ended.nodes.push_back({.node = member.agent, .devices = std::move(member.devices)});
   }
-  Say(absl::StrCat("round ", state_.round, " is committed: batch ", facts_.minimum_batch,
-                   ", set by ", facts_.minimum_device, " of ", facts_.minimum_node));
+  Say(absl::StrCat("round ", state_.round, " is committed: batch ",
+                   FormatCount(facts_.minimum_batch), ", set by ", facts_.minimum_device, " of ",
+                   facts_.minimum_node));
   actions_.push_back(std::move(ended));
 }
 
@@ -278,6 +283,7 @@ void Coordination::OnMessage(Member& member, const Committed& committed) {
 
 void Coordination::EndConfirmation() {
   confirming_ = false;
+  changed_ = true;
   deadline_.reset();
   coordinator::CommitConfirmed confirmed{.round = state_.round};
   for (const StateMember& state : state_.members) {

@@ -64,6 +64,11 @@ void Coordination::AdvanceJoining() {
 
 void Coordination::AdvanceCommitted() {
   if (config_.once) return;
+  if (!confirming_ && AskForAnotherRecord(option_changes_, config_, RoundNodes())) {
+    Say(absl::StrCat("round ", state_.round, " was agreed with other options: a new one follows"));
+    world_changed_ = true;
+    option_changes_ = {};
+  }
   if (world_changed_) {
     if (confirming_) EndConfirmation();
     phase_ = Phase::kJoining;

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "orchestrator/wire/agent_messages.h"
 
 namespace autobatch {
 
@@ -66,6 +67,10 @@ struct CoordinatorConfig {
   ReduceMode reduce = ReduceMode::kOff;
   // The run ends with its first commit; otherwise a loss or a late joiner starts a next round.
   bool once = false;
+
+  // What a record follows from beside the reports (the plan's rule, its global batch, …), by the
+  // user's names for it: kept with the commit, and compared by who takes over.
+  std::vector<NamedValue> options;
 };
 
 // InvalidArgument names the field, its value, and what would be right.

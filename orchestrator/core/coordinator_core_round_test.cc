@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A run of two whose config was changed, and its connections.
 struct Pair : CoordinatorHarness {
@@ -399,6 +400,79 @@ TEST(CoordinatorCoreRoundTest, RestartBetweenTwoCommits_SendsTheOtherOne) {
   run.Pass(absl::Seconds(60), {a, b});
   EXPECT_FALSE(run.Took<Collect>(a).has_value()) << "the record stands";
   EXPECT_TRUE(run.writes.empty());
+}
+
+// ---- restarted with other options
+
+CoordinatorState Committed41With(int64_t global_batch) {
+  CoordinatorState state = Committed41();
+  state.min_nodes = state.max_nodes = 2;
+  state.options = {{"--global-batch", absl::StrCat(global_batch)}};
+  return state;
+}
+
+CoordinatorConfig ConfigWith(int64_t global_batch, int64_t min_nodes = 2, int64_t max_nodes = 2) {
+  CoordinatorConfig config = CoordinatorHarness::TestConfig(min_nodes, max_nodes);
+  config.options = {{"--global-batch", absl::StrCat(global_batch)}};
+  return config;
+}
+
+TEST(CoordinatorCoreRoundTest, RestartWithOtherOptions_NamesThemAndBeginsANewRound) {
+  CoordinatorHarness run(ConfigWith(1024), Committed41With(512));
+  const ConnectionId a = run.Join(Knows(TestHello("a"), "d41", "d41"));
+  EXPECT_THAT(run.said, HasSubstr("options than those of round 41: --global-batch: 512 -> 1024"));
+  EXPECT_FALSE(run.Took<Collect>(a).has_value()) << "the other member has time to come back";
+  const ConnectionId b = run.Join(Knows(TestHello("b"), "d41", "d41"));
+  EXPECT_EQ(run.Took<Collect>(a)->round, 42);
+  run.Report({a, b}, 8);
+  run.Prepare({a, b});
+  run.Pass(absl::Seconds(2), {a, b});  // Others may hold a lease of the former coordinator.
+  run.Commit({a, b});
+  const CoordinatorState& state = run.writes.back().state;
+  EXPECT_EQ(state.committed_round, 42);
+  EXPECT_EQ(state.options.at(0).value, "1024");
+  run.Pass(absl::Seconds(60), {a, b});
+  EXPECT_FALSE(run.Took<Collect>(a).has_value()) << "once is enough";
+}
+
+TEST(CoordinatorCoreRoundTest, RestartWithTheSameOptions_LetsTheRecordStand) {
+  CoordinatorHarness run(ConfigWith(512), Committed41With(512));
+  const ConnectionId a = run.Join(Knows(TestHello("a"), "d41", "d41"));
+  const ConnectionId b = run.Join(Knows(TestHello("b"), "d41", "d41"));
+  run.Pass(absl::Seconds(60), {a, b});
+  EXPECT_FALSE(run.Took<Collect>(a).has_value());
+  EXPECT_THAT(run.said, Not(HasSubstr("options")));
+}
+
+// A higher limit is for those who come later: nobody who trains is disturbed.
+TEST(CoordinatorCoreRoundTest, RestartWithLimitsThatItsNodesKeep_LetsTheRecordStand) {
+  CoordinatorHarness run(ConfigWith(512, 1, 3), Committed41With(512));
+  const ConnectionId a = run.Join(Knows(TestHello("a"), "d41", "d41"));
+  const ConnectionId b = run.Join(Knows(TestHello("b"), "d41", "d41"));
+  EXPECT_THAT(run.said, AllOf(HasSubstr("--min-nodes: 2 -> 1"), HasSubstr("--max-nodes: 2 -> 3")));
+  run.Pass(absl::Seconds(60), {a, b});
+  EXPECT_FALSE(run.Took<Collect>(a).has_value());
+  const ConnectionId c = run.Join("c");
+  EXPECT_EQ(run.Took<Collect>(c)->round, 42);
+}
+
+TEST(CoordinatorCoreRoundTest, RestartWithFewerNodesThanAreThere_BeginsARoundOfSoMany) {
+  CoordinatorHarness run(ConfigWith(512, 1, 1), Committed41With(512));
+  const ConnectionId a = run.Join(Knows(TestHello("a"), "d41", "d41"));
+  run.Join(Knows(TestHello("b"), "d41", "d41"));
+  EXPECT_EQ(run.Took<Collect>(a)->round, 42);
+  EXPECT_THAT(run.said, HasSubstr("round 42 begins: 1 nodes"));
+}
+
+TEST(CoordinatorCoreRoundTest, RestartWithMoreNodesThanAreThere_WaitsForThem) {
+  CoordinatorHarness run(ConfigWith(512, 3, 3), Committed41With(512));
+  const ConnectionId a = run.Join(Knows(TestHello("a"), "d41", "d41"));
+  const ConnectionId b = run.Join(Knows(TestHello("b"), "d41", "d41"));
+  run.Pass(absl::Seconds(10), {a, b});
+  EXPECT_FALSE(run.Took<Collect>(a).has_value());
+  EXPECT_THAT(run.said, HasSubstr("waiting for nodes: 2 of at least 3"));
+  run.Join("c");
+  EXPECT_EQ(run.Took<Collect>(a)->round, 42);
 }
 
 TEST(CoordinatorCoreRoundTest, RestartWithoutAMember_BeginsANewRoundOnceItIsLost) {

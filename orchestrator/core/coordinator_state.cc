@@ -30,6 +30,12 @@ absl::Status ValidateState(const CoordinatorState& state, absl::string_view run_
   for (const StateMember& member : state.members) {
     if (member.agent.empty() || member.incarnation.empty()) return wrong("a member has no name");
   }
+  if (state.min_nodes < 0 || state.max_nodes < state.min_nodes) {
+    return wrong(absl::StrCat("min_nodes ", state.min_nodes, " and max_nodes ", state.max_nodes));
+  }
+  for (const NamedValue& option : state.options) {
+    if (option.name.empty()) return wrong("an option has no name");
+  }
   return absl::OkStatus();
 }
 

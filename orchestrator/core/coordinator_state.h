@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "orchestrator/wire/agent_messages.h"
 
 namespace autobatch {
 
@@ -31,9 +32,15 @@ struct CoordinatorState {
   int64_t committed_round = 0;
   std::string committed_digest;
   std::vector<StateMember> members;
+  // What that record was asked for with (CoordinatorConfig's). 0 and empty: an older version wrote
+  // this, and it is not known.
+  int64_t min_nodes = 0;
+  int64_t max_nodes = 0;
+  std::vector<NamedValue> options;
 };
 BOOST_DESCRIBE_STRUCT(CoordinatorState, (),
-                      (schema, run_id, round, committed_round, committed_digest, members))
+                      (schema, run_id, round, committed_round, committed_digest, members, min_nodes,
+                       max_nodes, options))
 
 // Whether a state that was read is one that a coordinator of this run wrote. InvalidArgument names
 // the field, FailedPrecondition the other run.

@@ -14,7 +14,10 @@ CoordinatorState Sample() {
           .round = 5,
           .committed_round = 4,
           .committed_digest = "c",
-          .members = {{"a", "1"}}};
+          .members = {{"a", "1"}},
+          .min_nodes = 1,
+          .max_nodes = 2,
+          .options = {{"--global-batch", "512"}}};
 }
 
 template <typename F>
@@ -42,6 +45,9 @@ TEST(CoordinatorStateTest, EveryField_IsChecked) {
   EXPECT_THAT(Complaint([](S& s) { s.committed_digest = ""; }), HasSubstr("not at all"));
   EXPECT_THAT(Complaint([](S& s) { s.members.clear(); }), HasSubstr("not at all"));
   EXPECT_THAT(Complaint([](S& s) { s.members[0].agent = ""; }), HasSubstr("no name"));
+  EXPECT_THAT(Complaint([](S& s) { s.min_nodes = -1; }), HasSubstr("min_nodes -1"));
+  EXPECT_THAT(Complaint([](S& s) { s.max_nodes = 0; }), HasSubstr("max_nodes 0"));
+  EXPECT_THAT(Complaint([](S& s) { s.options[0].name = ""; }), HasSubstr("option has no name"));
 }
 
 TEST(CoordinatorStateTest, FreshState_IsValid) {

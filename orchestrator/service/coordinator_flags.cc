@@ -10,6 +10,7 @@
 #include "autobatch/base/status_macros.h"
 #include "autobatch/probe/flag_group.h"
 #include "autobatch/probe/flag_reader.h"
+#include "autobatch/types/enum_names.h"
 #include "orchestrator/dialect/run_id.h"
 #include "orchestrator/net/advertise_address.h"
 #include "orchestrator/service/flag_names.h"
@@ -80,7 +81,9 @@ std::string HelpText() {
           "their\nreports, and commits one record: the safe batch, and a row of the plan for every "
           "world size.\nWhen a node is lost or joins, the next round follows from what is known.\n"
           "Ended by a signal, it ends its agents (their exit status: 8), and what trains goes on; "
-          "killed, it may be\nstarted again with the same --state-dir, and its rounds go on.\n"
+          "killed, it may be\nstarted again with the same --state-dir, and its rounds go on. With "
+          "other options it names "
+          "what\nchanged, and a new round begins once its nodes are back.\n"
        << AllOptions()
        << "\nExit status:\n"
           "  0  done                                7  no agreement: too few nodes, answers "
@@ -138,7 +141,7 @@ po::options_description CoordinatorLimits() {
       .Value("heartbeat", "T", "how often agents say that they live (default: 1s)")
       .Value("lost-after", "N", "heartbeats without progress: it is lost (default: 5)")
       .Value("reconnect-grace", "N",
-             "heartbeats for an agent whose connection broke to come back (default: 2)")
+             "heartbeats for an agent whose connection broke to come back (default: 3)")
       .Value("report-timeout", "T", "for everybody's probe (default: 3600s)")
       .Value("reduce-timeout", "T", "for one attempt of NCCL (default: 120s)")
       .Value("reduce-attempts", "N", "attempts of NCCL in a round (default: 2)")
@@ -174,6 +177,9 @@ absl::StatusOr<CoordinatorFlags> ParseCoordinatorFlags(std::span<const std::stri
   AB_RETURN_IF_ERROR(ReadCredentialFlags(read, flags.credentials));
   AB_RETURN_IF_ERROR(ReadPlanFlags(read, flags.plan));
   AB_RETURN_IF_ERROR(AsFlag(ValidateConfig(flags.config)));
+  flags.config.options = PlanFlagValues(flags.plan);
+  flags.config.options.push_back({"--failed-device", EnumName(flags.config.failed_device)});
+  flags.config.options.push_back({"--nccl", EnumName(flags.config.reduce)});
   return flags;
 }
 

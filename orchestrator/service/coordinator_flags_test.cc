@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "orchestrator/dialect/run_id.h"
 
 namespace autobatch {
@@ -163,6 +164,42 @@ TEST(CoordinatorFlagsTest, Help_HasEveryGroup) {
   for (const char* part : {"--secret-file", "--rule", "--last-call", "--state-dir", "128 + n"}) {
     EXPECT_THAT(flags->print_and_exit, HasSubstr(part));
   }
+}
+
+TEST(CoordinatorFlagsTest, WishesThatContradict_AreNamedByTheFlagsThatWereTyped) {
+  const struct {
+    std::vector<std::string> arguments;
+    const char* says;
+  } cases[] = {
+      {{"--rule", "band", "--global-batch", "512"}, "--band: the rule band needs it"},
+      {{"--global-batch", "512", "--band", "51"}, "--band 51: above 0 and up to 50"},
+      {{"--accumulation", "0"}, "--accumulation 0: from 1"},
+      {{"--rule", "exact"}, "--global-batch: the rule exact needs it"},
+      {{"--min-ranks", "9", "--max-ranks", "8"}, "--min-ranks 9: is above --max-ranks 8"},
+      {{"--drop-last"}, "--drop-last needs --dataset-size: which"},
+      {{"--lr-rule", "linear"}, "--lr-rule linear needs --reference-batch: the global batch"},
+  };
+  for (const auto& [wish, says] : cases) {
+    std::vector<std::string> arguments = {"--run-id", "r", "--secret-file", "/s"};
+    arguments.insert(arguments.end(), wish.begin(), wish.end());
+    EXPECT_THAT(std::string(Parse(arguments).status().message()), HasSubstr(says));
+  }
+}
+
+// What a successor compares: every wish, by its flag.
+TEST(CoordinatorFlagsTest, Options_AreThoseThatARecordFollowsFrom) {
+  const auto flags = Parse({"--run-id", "r", "--secret-file", "/s", "--global-batch", "512",
+                            "--band", "2.5", "--shares", "device", "--failed-device", "exclude"});
+  ASSERT_TRUE(flags.ok()) << flags.status();
+  std::string text;
+  for (const NamedValue& option : flags->config.options) {
+    absl::StrAppend(&text, option.name, "=", option.value, " ");
+  }
+  EXPECT_EQ(text,
+            "--rule=band --global-batch=512 --band=2.5 --accumulation=1 --min-ranks= "
+            "--max-ranks= --model-parallel-size=1 --sharded=false --dataset-size= "
+            "--drop-last=false --lr-rule=none --reference-batch= --shares=device "
+            "--failed-device=exclude --nccl=off ");
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 
 #include <boost/describe.hpp>
 #include <boost/program_options.hpp>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "autobatch/probe/flag_reader.h"
 #include "orchestrator/plan/plan_request.h"
+#include "orchestrator/wire/agent_messages.h"
 
 namespace autobatch {
 
@@ -22,8 +24,11 @@ struct PlanFlags {
 
 boost::program_options::options_description PlanOptions();
 
-// Errors as ValidateRequest's.
+// Errors as ValidateRequest's, by the flags.
 absl::Status ReadPlanFlags(FlagReader& read, PlanFlags& flags);
+
+// Every flag and its value, defaults included; empty: not given, and without a default.
+std::vector<NamedValue> PlanFlagValues(const PlanFlags& flags);
 
 }  // namespace autobatch
 

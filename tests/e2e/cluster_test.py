@@ -156,6 +156,26 @@ class KilledTest(unittest.TestCase):
         self.assertEqual(first, second)
         self.assertEqual(successor.end(signal.SIGTERM), 128 + signal.SIGTERM)
 
+    def test_successor_with_other_options_names_them_and_agrees_anew(self):
+        coordinator = self.cluster.coordinator("--global-batch", "64", nodes="2")
+        agents = [self.cluster.agent(name) for name in ("n1", "n2")]
+        for agent in agents:
+            agent.wait_for("training may start")
+        self.assertEqual(coordinator.end(signal.SIGKILL), -signal.SIGKILL)
+        marks = [len(agent.lines) for agent in agents]
+        port = self.cluster.address.rsplit(":", 1)[1]
+        successor = self.cluster.coordinator("--global-batch", "128", "--max-nodes", "3", nodes="2", port=port)
+        successor.wait_for("other options than those of round 1: --max-nodes: 2 -> 3; --global-batch: 64 -> 128")
+        for agent, mark in zip(agents, marks):
+            agent.wait_for("training may start", after=mark)
+        successor.wait_for("global batch 128")
+        first, second = (json.loads(self.cluster.record(name).read_text()) for name in ("n1", "n2"))
+        self.assertEqual(first, second)
+        self.assertEqual((first["request"]["global_batch"], first["round"]), (128, 2))
+        # From what is known: nobody ran a trial again.
+        self.assertEqual([agent.said.count("confirm batch") for agent in agents], [1, 1])
+        self.assertEqual(successor.end(signal.SIGTERM), 128 + signal.SIGTERM)
+
     def test_stopped_agent_is_put_out_and_comes_back_to_a_new_round(self):
         coordinator = self.cluster.coordinator("--max-nodes", "3", "--last-call", "1s", nodes="2")
         agents = [self.cluster.agent(name) for name in ("n1", "n2", "n3")]
