@@ -15,6 +15,7 @@
 #include "autobatch/base/status_macros.h"
 #include "autobatch/base/units.h"
 #include "autobatch/probe/node_summary.h"
+#include "autobatch/report/text.h"
 #include "autobatch/types/json.h"
 #include "orchestrator/dialect/device_count.h"
 #include "orchestrator/dialect/environment.h"
@@ -49,7 +50,7 @@ absl::Status WriteReport(const AgentHost& host, const ServiceOutcome& outcome,
 
 int Serve(AgentHost& host, ProgressLines& lines, SignalWatcher& signals) {
   const AgentFlags& flags = host.flags();
-  for (const std::string& warning : host.warnings()) lines.Say(absl::StrCat("warning: ", warning));
+  for (const std::string& warning : host.warnings()) lines.Say(WarningText(warning));
   std::optional<Record> record;
   AgentHooks hooks;
   hooks.say = [&lines](absl::string_view text) { lines.Say(text); };
@@ -104,7 +105,7 @@ int Main(int argc, char** argv) {
     return written.ok() ? kExitOk : kExitInternal;
   }
   InitLog(argv[0]);
-  for (const std::string& note : launcher.notes) lines.Say(absl::StrCat("warning: ", note));
+  for (const std::string& note : launcher.notes) lines.Say(WarningText(note));
   const absl::StatusOr<Credentials> credentials = Check(*flags, launcher);
   if (!credentials.ok()) return complain(credentials.status(), StartExitCode(credentials.status()));
   int exit_code = kExitInternal;

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/base/temporary_files.h"
+#include "autobatch/report/text.h"
 #include "orchestrator/core/record_maker.h"
 #include "orchestrator/net/advertise_address.h"
 #include "orchestrator/net/descriptor_limit.h"
@@ -71,7 +71,7 @@ void CoordinatorHost::FindAddresses(const CoordinatorFlags& flags, const Coordin
   address_ = flags.advertise_address.value_or(local_address_);
   if (address_.port == 0) address_.port = local_address_.port;
   if (absl::IsNotFound(found.status()) && !flags.advertise_address.has_value() && hooks.say) {
-    hooks.say(absl::StrCat("warning: ", found.status().message()));
+    hooks.say(WarningText(found.status().message()));
   }
 }
 

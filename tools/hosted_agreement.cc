@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "autobatch/base/status_macros.h"
+#include "autobatch/report/text.h"
 #include "orchestrator/core/exit_codes.h"
 #include "orchestrator/net/secret.h"
 #include "orchestrator/service/coordinator_report.h"
@@ -35,7 +36,7 @@ absl::StatusOr<std::unique_ptr<HostedAgreement>> HostedAgreement::Start(HostedRu
   AB_RETURN_IF_ERROR(agent.status());
   agreement->agent_ = *std::move(agent);
   for (const std::string& warning : agreement->agent_->warnings()) {
-    lines.Say(absl::StrCat("warning: ", warning));
+    lines.Say(WarningText(warning));
   }
   agreement->agent_thread_ = std::thread([self = agreement.get()] { self->RunAgent(); });
   return agreement;

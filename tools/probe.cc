@@ -2,12 +2,8 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -58,22 +54,6 @@ absl::StatusOr<std::string> Formatted(OutputFormat format, const NodeReport& rep
       return ResultTable(report, Terminal::Width(STDOUT_FILENO, 100));
   }
   return absl::InternalError("unknown format");
-}
-
-// What the lines of --format env have no place for: a batch of the CPU's because no driver answers,
-// or one that the command ignores, must not enter a launch script unseen.
-std::string WarningLines(const NodeReport& report) {
-  std::string lines;
-  for (const std::string& warning : report.warnings) {
-    absl::StrAppend(&lines, "warning: ", EscapeControls(warning), "\n");
-  }
-  for (const DeviceResult& result : report.devices) {
-    for (const std::string& warning : result.warnings) {
-      absl::StrAppend(&lines, EscapeControls(result.device.address),
-                      ": warning: ", EscapeControls(warning), "\n");
-    }
-  }
-  return lines;
 }
 
 // Writes everything asked for. An output that is lost does not keep back the others; the error
@@ -132,32 +112,10 @@ NodeReport Probe(const CommandLine& line, LocalNode& node, SignalWatcher& signal
   return report;
 }
 
-// A file that is not there is the command line's mistake: nothing need run to see it.
-absl::Status CheckWorkloadFile(const WorkloadSpec& workload) {
-  if (workload.kind != WorkloadKind::kTorchScript) return absl::OkStatus();
-  std::error_code ignored;
-  if (std::filesystem::is_directory(workload.name, ignored)) {
-    errno = EISDIR;
-  } else if (access(workload.name.c_str(), R_OK) == 0) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("--workload: cannot read the TorchScript file '",
-                                                 workload.name, "': ", std::strerror(errno)));
-}
-
-// Minutes of probing are not to end with nowhere to put the answer.
-absl::Status CheckOutputs(const CommandLine& line) {
-  for (const std::string& path : {line.json_path, line.html_path}) {
-    if (!path.empty() && path != "-") AB_RETURN_IF_ERROR(CheckFileCanBeWritten(path));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckCommand(const CommandLine& line, const Device& device) {
   AB_ASSIGN_OR_RETURN(const std::string warning, CheckSimulated(line.probe.workload, device));
   if (!warning.empty() && !line.quiet) {
-    WriteAll(STDERR_FILENO, absl::StrCat("warning: ", EscapeControls(warning), "\n"), "stderr")
-        .IgnoreError();
+    WriteAll(STDERR_FILENO, WarningText(warning) + "\n", "stderr").IgnoreError();
   }
   return absl::OkStatus();
 }
@@ -171,10 +129,6 @@ int Main(int argc, char** argv) {
     const absl::Status written = WriteAll(STDOUT_FILENO, line->print_and_exit, "stdout");
     return written.ok() ? kExitOk : Complain(written, kExitInternal);
   }
-  const absl::Status readable = CheckWorkloadFile(line->probe.workload);
-  if (!readable.ok()) return Complain(readable, kExitUsage);
-  const absl::Status writable = CheckOutputs(*line);
-  if (!writable.ok()) return Complain(writable, kExitUsage);
   InitLog(argv[0]);
 
   const absl::StatusOr<std::unique_ptr<LocalNode>> node = LocalNode::Describe(line->probe);

@@ -89,7 +89,7 @@ std::string Banner(const HostFacts& host, const WorkloadSpec& workload,
     }
   }
   for (const std::string& warning : warnings) {
-    absl::StrAppend(&text, "warning: ", EscapeControls(warning), "\n");
+    absl::StrAppend(&text, WarningText(warning), "\n");
   }
   return text;
 }

@@ -157,7 +157,7 @@ std::string Remarks(const DeviceResult& result, int width) {
     remark(absl::StrCat("also used by ", ProcessWords(process)));
   }
   for (const std::string& warning : result.warnings) {
-    remark(absl::StrCat("warning: ", EscapeControls(warning)));
+    remark(WarningText(warning));
   }
   return text;
 }
@@ -261,9 +261,23 @@ std::string ResultTable(const NodeReport& report, int width) {
     AppendWrapped(text, "", sentence, width);
   }
   for (const std::string& warning : report.warnings) {
-    AppendWrapped(text, "warning: ", EscapeControls(warning), width);
+    AppendWrapped(text, kWarning, EscapeControls(warning), width);
   }
   return text;
+}
+
+std::string WarningLines(const NodeReport& report) {
+  std::string lines;
+  for (const std::string& warning : report.warnings) {
+    absl::StrAppend(&lines, WarningText(warning), "\n");
+  }
+  for (const DeviceResult& result : report.devices) {
+    for (const std::string& warning : result.warnings) {
+      absl::StrAppend(&lines, EscapeControls(result.device.address), ": ", WarningText(warning),
+                      "\n");
+    }
+  }
+  return lines;
 }
 
 }  // namespace autobatch

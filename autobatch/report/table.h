@@ -16,6 +16,11 @@ namespace autobatch {
 // `width`: columns to fit into, from 80; names and notes are shortened or wrapped, numbers never.
 std::string ResultTable(const NodeReport& report, int width = 100);
 
+// The report's and its devices' warnings, a line each, for an output that has no place for them: a
+// batch of the CPU's because no driver answers, or one that the command ignores, must not enter a
+// launch script unseen.
+std::string WarningLines(const NodeReport& report);
+
 }  // namespace autobatch
 
 #endif  // AUTOBATCH_REPORT_TABLE_H_

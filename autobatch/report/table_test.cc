@@ -59,6 +59,14 @@ TEST(ResultTableTest, Warnings_AreTold) {
   EXPECT_THAT(ResultTable(report), HasSubstr("warning: a remainder of 1 sample"));
 }
 
+TEST(WarningLinesTest, WarningOfADevice_NamesIt) {
+  NodeReport report = ReportOf({ConfirmedResult(0, 96)});
+  EXPECT_EQ(WarningLines(report), "");
+  report.warnings = {"no driver"};
+  report.devices.front().warnings = {"left \x1b[2J"};
+  EXPECT_EQ(WarningLines(report), "warning: no driver\ncuda:0: warning: left \\x1b[2J\n");
+}
+
 TEST(ResultTableTest, EveryWidth_IsKept) {
   std::vector<DeviceResult> devices;
   for (int64_t i = 0; i < 8; ++i) devices.push_back(ConfirmedResult(i, 96 + i));

@@ -80,6 +80,10 @@ std::string EscapeControls(absl::string_view text) {
   return out;
 }
 
+std::string WarningText(absl::string_view warning) {
+  return absl::StrCat(kWarning, EscapeControls(warning));
+}
+
 int DisplayWidth(absl::string_view text) {
   int width = 0;
   while (!text.empty()) {

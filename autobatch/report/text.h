@@ -12,6 +12,10 @@ namespace autobatch {
 // invalid UTF-8 become "\n", "\t", "\x1b" …, bidirectional overrides "\u202e". Valid UTF-8 stays.
 std::string EscapeControls(absl::string_view text);
 
+// A warning as every program and every output gives it, its text escaped: "warning: TEXT".
+inline constexpr absl::string_view kWarning = "warning: ";
+std::string WarningText(absl::string_view warning);
+
 // Columns that valid UTF-8 takes on a terminal: combining marks 0, East Asian wide and emoji 2,
 // others 1.
 int DisplayWidth(absl::string_view text);

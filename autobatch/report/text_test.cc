@@ -62,6 +62,10 @@ TEST(PadTest, Text_ReachesItsColumns) {
   EXPECT_EQ(PadLeft("long", 3), "long");
 }
 
+TEST(WarningTextTest, Warning_CommandsNoTerminal) {
+  EXPECT_EQ(WarningText("a \x1b[31mred\nline"), "warning: a \\x1b[31mred\\nline");
+}
+
 TEST(WrapTest, Words_StayWhole) {
   EXPECT_THAT(Wrap("aa bb cc", 5), ElementsAre("aa bb", "cc"));
   EXPECT_THAT(Wrap("averylongword b", 5), ElementsAre("averylongword", "b"));
