@@ -6,6 +6,8 @@
 #include <csignal>
 #include <utility>
 
+#include "autobatch/base/scratch_folder.h"
+
 namespace autobatch {
 namespace {
 
@@ -47,6 +49,7 @@ void SignalWatcher::Watch() {
     if (stopping_) return;
     if (signal == SIGUSR2) continue;
     MutexLock lock(mutex_);
+    if (received_ == 0 && callback_ == nullptr) ScratchFolder::RemoveAll();
     if (received_ != 0 || callback_ == nullptr) _exit(128 + signal);
     received_ = signal;
     callback_(signal);

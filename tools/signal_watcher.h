@@ -14,8 +14,8 @@ namespace autobatch {
 // main: it blocks the signals for every thread started later. SIGPIPE is ignored: a closed stdout
 // is an error of writing.
 //
-// Without a callback the first signal ends the program with 128 + its number; the second one always
-// does. Children do not outlive it.
+// Without a callback the first signal ends the program with 128 + its number, and takes its scratch
+// folders along; the second one always does, at once. Children do not outlive it.
 class SignalWatcher {
  public:
   SignalWatcher();

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -134,7 +135,7 @@ absl::StatusOr<Options> Parse(const std::vector<std::string>& arguments) {
 class RunFolder {
  public:
   static absl::StatusOr<RunFolder> Make(const std::string& library) {
-    AB_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::Create("/tmp"));
+    AB_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::CreateForPreload());
     for (const char* name : {"libsimcuda.so", "libcuda.so.1", "libnvidia-ml.so.1"}) {
       std::error_code error;
       fs::create_symlink(library, fs::path(folder.path()) / name, error);
@@ -177,14 +178,45 @@ void PassOn(int signal) {
   if (child > 0) kill(child, signal);
 }
 
+// What ends a program waits while this lives: there is a folder to be removed, and nobody yet whom
+// to pass it on to.
+class SignalsWait {
+ public:
+  SignalsWait() {
+    sigset_t ends;
+    sigemptyset(&ends);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&ends, signal);
+    sigprocmask(SIG_BLOCK, &ends, &before_);
+  }
+  ~SignalsWait() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsWait(const SignalsWait&) = delete;
+  SignalsWait& operator=(const SignalsWait&) = delete;
+
+  // The number of one that came; 0: none.
+  static int Came() {
+    sigset_t pending;
+    sigpending(&pending);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      if (sigismember(&pending, signal) == 1) return signal;
+    }
+    return 0;
+  }
+
+ private:
+  sigset_t before_{};
+};
+
 // The command's exit status as a shell would give it.
-absl::StatusOr<int> Run(const Options& options, const RunFolder& folder) {
+absl::StatusOr<int> Run(const Options& options, const RunFolder& folder,
+                        std::optional<SignalsWait>& wait) {
+  if (const int signal = SignalsWait::Came(); signal != 0) return kSignal + signal;
   // A terminal's interrupt reaches the child by itself; this program stays to report.
   std::signal(SIGINT, SIG_IGN);
   child = fork();
   if (child < 0) return absl::InternalError(std::strerror(errno));
   if (child == 0) {
     std::signal(SIGINT, SIG_DFL);
+    wait.reset();
     SetEnvironment(options, folder);
     std::vector<char*> words;
     for (const std::string& word : options.command)
@@ -196,6 +228,7 @@ absl::StatusOr<int> Run(const Options& options, const RunFolder& folder) {
   }
   std::signal(SIGTERM, PassOn);
   std::signal(SIGHUP, PassOn);
+  wait.reset();
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) return absl::InternalError(std::strerror(errno));
@@ -271,9 +304,13 @@ int Main(const std::vector<std::string>& arguments) {
   if (!warning->empty()) std::fprintf(stderr, "simcuda: %s\n", warning->c_str());
   const absl::StatusOr<std::string> library = FindBeside("autobatch/simcuda", "libsimcuda.so");
   if (!library.ok()) return complain(library.status(), kCannotRun);
+  std::optional<SignalsWait> wait(std::in_place);
   const auto folder = RunFolder::Make(*library);
-  if (!folder.ok()) return complain(folder.status(), kCannotRun);
-  const absl::StatusOr<int> status = Run(*options, *folder);
+  if (!folder.ok()) {
+    return complain(folder.status(),
+                    absl::IsInvalidArgument(folder.status()) ? kUsage : kCannotRun);
+  }
+  const absl::StatusOr<int> status = Run(*options, *folder, wait);
   if (!status.ok()) return complain(status.status(), kCannotRun);
   WriteAll(STDERR_FILENO, Summary(*folder), "stderr").IgnoreError();
   return *status;

@@ -7,25 +7,47 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <set>
 #include <system_error>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "autobatch/base/mutex.h"
 
 namespace autobatch {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kUsual[] = "/tmp";
 constexpr absl::string_view kPrefix = "autobatch-scratch.";
 constexpr absl::string_view kLetters = "XXXXXX";
 
 int OpenFolder(const std::string& path) {
   return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+// What this process has, for its sudden end.
+struct Living {
+  Mutex mutex;
+  std::set<std::string> paths ABSL_GUARDED_BY(mutex);
+};
+
+Living& TheLiving() {
+  static auto* const living = new Living;
+  return *living;
+}
+
+// $TMPDIR; nullptr: not set, or empty.
+const char* Temporary() {
+  const char* const value = std::getenv("TMPDIR");
+  return value == nullptr || *value == '\0' ? nullptr : value;
 }
 
 // Whether this name still leads to what was opened, and it is ours.
@@ -59,13 +81,26 @@ void RemoveLeft(const fs::path& parent) {
 
 }  // namespace
 
-absl::StatusOr<ScratchFolder> ScratchFolder::Create(const std::string& parent) {
-  std::error_code error;
-  fs::path place = parent.empty() ? fs::temp_directory_path(error) : fs::path(parent);
-  if (error) place = "/tmp";
-  RemoveLeft(place);
+absl::StatusOr<ScratchFolder> ScratchFolder::Create() {
+  const char* const named = Temporary();
+  absl::StatusOr<ScratchFolder> folder = CreateIn(named == nullptr ? kUsual : named);
+  if (folder.ok()) return folder;
+  return absl::InvalidArgumentError(
+      absl::StrCat(named == nullptr ? "TMPDIR is not set" : absl::StrCat("TMPDIR=", named), ": ",
+                   folder.status().message(), "; set it to a folder that can be written to",
+                   named == nullptr ? "" : absl::StrCat(", or unset it, for ", kUsual)));
+}
+
+absl::StatusOr<ScratchFolder> ScratchFolder::CreateForPreload() {
+  const char* const named = Temporary();
+  return named == nullptr || std::strpbrk(named, " :") == nullptr ? Create() : CreateIn(kUsual);
+}
+
+absl::StatusOr<ScratchFolder> ScratchFolder::CreateIn(const std::string& parent) {
+  RemoveLeft(parent);
+  MutexLock lock(TheLiving().mutex);
   while (true) {
-    std::string path = (place / absl::StrCat(kPrefix, kLetters)).string();
+    std::string path = (fs::path(parent) / absl::StrCat(kPrefix, kLetters)).string();
     if (mkdtemp(path.data()) == nullptr) {
       return absl::ErrnoToStatus(errno, absl::StrCat("cannot make the folder ", path));
     }
@@ -74,9 +109,20 @@ absl::StatusOr<ScratchFolder> ScratchFolder::Create(const std::string& parent) {
     // On a file system without locks nobody else gets one either, and it is never taken for left.
     while (flock(folder, LOCK_EX) != 0 && errno == EINTR) {
     }
-    if (IsOurs(folder, path)) return ScratchFolder(std::move(path), folder);
+    if (IsOurs(folder, path)) {
+      TheLiving().paths.insert(path);
+      return ScratchFolder(std::move(path), folder);
+    }
     // Another process took it for left, between its making and its lock.
     close(folder);
+  }
+}
+
+void ScratchFolder::RemoveAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  TheLiving().mutex.lock();
+  for (const std::string& path : TheLiving().paths) {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
   }
 }
 
@@ -85,6 +131,8 @@ ScratchFolder::~ScratchFolder() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
   close(lock_);
+  MutexLock lock(TheLiving().mutex);
+  TheLiving().paths.erase(path_);
 }
 
 }  // namespace autobatch

@@ -13,8 +13,18 @@ namespace autobatch {
 // locked for as long as its process lives.
 class ScratchFolder {
  public:
-  // Below `parent`; empty: the system's temporary folder. Otherwise errno's, with the path.
-  static absl::StatusOr<ScratchFolder> Create(const std::string& parent = "");
+  // Below $TMPDIR, or /tmp where that is not set or empty. InvalidArgument names the variable and
+  // its value where no folder can be made there.
+  static absl::StatusOr<ScratchFolder> Create();
+  // Its path can stand in LD_PRELOAD, where a space or a colon ends a name: below /tmp where
+  // $TMPDIR has one.
+  static absl::StatusOr<ScratchFolder> CreateForPreload();
+  // Below `parent`. Otherwise errno's, with the path.
+  static absl::StatusOr<ScratchFolder> CreateIn(const std::string& parent);
+
+  // Removes all that this process has. Its very last act, as it stops every other thread that makes
+  // or removes one.
+  static void RemoveAll();
 
   ScratchFolder(ScratchFolder&& other) noexcept
       : path_(std::exchange(other.path_, "")), lock_(std::exchange(other.lock_, -1)) {}

@@ -14,6 +14,7 @@
 #include "autobatch/base/clock.h"
 #include "autobatch/base/files.h"
 #include "autobatch/base/host_name.h"
+#include "autobatch/base/scratch_folder.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/base/version.h"
 #include "autobatch/probe/programs.h"
@@ -38,6 +39,10 @@ absl::StatusOr<std::unique_ptr<LocalNode>> LocalNode::Describe(const ProbeSpec& 
   auto node = std::unique_ptr<LocalNode>(new LocalNode);
   node->spec_ = spec;
   AB_ASSIGN_OR_RETURN(DeviceRequest request, ParseDeviceRequest(spec.devices));
+  // Each trial of a command makes one: that none can be made is no trial's failure.
+  if (spec.workload.kind == WorkloadKind::kCommand) {
+    AB_RETURN_IF_ERROR(ScratchFolder::Create().status());
+  }
   request.cpu_memory_limit = spec.memory_limit_bytes;
   AB_ASSIGN_OR_RETURN(node->programs_, FindPrograms());
   if (!request.simulated.empty()) {

@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<Simulation>> Simulation::Start(const std::string&
   }
   if (preload.find_first_of(" :") != std::string::npos) {
     // Such a path is two to the loader.
-    AB_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::Create("/tmp"));
+    AB_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::CreateForPreload());
     const std::string link = absl::StrCat(folder.path(), "/libsimcuda.so");
     simulation->folders_.push_back(std::move(folder));
     std::error_code error;
