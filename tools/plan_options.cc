@@ -117,7 +117,7 @@ absl::StatusOr<PlanOptions> ParsePlanOptions(std::span<const std::string> argume
   ReadGlobalBatchFlags(read, options.request);
   options.has_rule = read.Given("rule");
   options.has_model_parallel = read.Given("model-parallel-size");
-  read.Read("batch", options.batch, WholeNumber);
+  read.Read("batch", options.batch, WholeNumberFrom(1));
   read.Read("shares", options.shares, Shares);
   read.Read("world-size", options.world_size, WholeNumber);
   read.Read("min-world-size", options.min_world_size, WholeNumber);
@@ -128,7 +128,7 @@ absl::StatusOr<PlanOptions> ParsePlanOptions(std::span<const std::string> argume
     options.reports.push_back(ResolveUserPath(path));
   }
   read.Path("deepspeed", options.deepspeed_path);
-  read.Path("json", options.json_path);
+  read.Output("json", options.json_path);
   AB_RETURN_IF_ERROR(read.status());
   AB_RETURN_IF_ERROR(CheckSources(options));
   return options;

@@ -95,7 +95,8 @@ TEST(PlanOptions, WhatIsWrong_IsNamed) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{}, "what can the devices take?"},
       {{"--batch", "8"}, "--world-size N is needed"},
-      {{"--batch", "x", "--world-size", "2"}, "--batch: 'x' is not a whole number"},
+      {{"--batch", "x", "--world-size", "2"}, "--batch: 'x' is not a whole number from 1 up"},
+      {{"--batch", "0", "--world-size", "2"}, "--batch: '0' is not a whole number from 1 up"},
       {{"--batch", "8", "--shares", "8", "--world-size", "1"}, "contradict"},
       {{"--shares", "8,"}, "--shares: '' is not a whole number"},
       {{"--shares", "8,0"}, "--shares: 0: a share is at least 1"},

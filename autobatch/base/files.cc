@@ -81,8 +81,15 @@ absl::Status WriteAll(int descriptor, absl::string_view content, absl::string_vi
 }
 
 absl::Status CheckFileCanBeWritten(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return Error(EISDIR, "write", path);
   if (IsWrittenInPlace(path)) {
     return access(path.c_str(), W_OK) == 0 ? absl::OkStatus() : Error(errno, "write", path);
+  }
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  if (!parent.empty() && !std::filesystem::exists(parent, ignored)) {
+    return absl::NotFoundError(
+        absl::StrCat("cannot write ", path, ": there is no folder ", parent.string()));
   }
   AB_ASSIGN_OR_RETURN(const TemporaryFile file, MakeTemporaryBeside(path));
   close(file.descriptor);

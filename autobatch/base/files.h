@@ -21,8 +21,9 @@ absl::StatusOr<std::string> ReadFile(const std::string& path);
 // (disk full, read-only). What is no regular file (/dev/full, a pipe) is written in place.
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view content);
 
-// Whether WriteFileAtomically could begin to write there now, with its errors: to be asked before
-// long work whose result goes there. What was there stays; missing parent folders are created.
+// Whether a file can be written there now, with WriteFileAtomically's errors: to be asked before
+// long work whose result goes there. What was there stays. NotFound where its folder is missing:
+// one that a user named is more likely misspelt than to be made.
 absl::Status CheckFileCanBeWritten(const std::string& path);
 
 // Makes a rename, a new or a removed file in the folder of `path` outlast a power cut.

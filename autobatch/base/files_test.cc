@@ -39,12 +39,26 @@ TEST(WriteFileAtomicallyTest, FullDisk_IsAnErrorThatNamesThePath) {
 
 TEST(CheckFileCanBeWrittenTest, PlaceThatCan_IsLeftAsItWas) {
   const std::string folder = Folder("check");
-  ASSERT_TRUE(CheckFileCanBeWritten(folder + "/a/b.json").ok());
-  EXPECT_TRUE(std::filesystem::is_empty(folder + "/a"));
-  ASSERT_TRUE(WriteFileAtomically(folder + "/a/b.json", "one").ok());
-  ASSERT_TRUE(CheckFileCanBeWritten(folder + "/a/b.json").ok());
-  EXPECT_EQ(*ReadFile(folder + "/a/b.json"), "one");
+  std::filesystem::create_directory(folder);
+  ASSERT_TRUE(CheckFileCanBeWritten(folder + "/b.json").ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  ASSERT_TRUE(WriteFileAtomically(folder + "/b.json", "one").ok());
+  ASSERT_TRUE(CheckFileCanBeWritten(folder + "/b.json").ok());
+  EXPECT_EQ(*ReadFile(folder + "/b.json"), "one");
   EXPECT_TRUE(CheckFileCanBeWritten("/dev/null").ok());
+}
+
+TEST(CheckFileCanBeWrittenTest, FolderThatIsNotThere_IsNamedAndNotMade) {
+  const std::string folder = Folder("missing");
+  const absl::Status status = CheckFileCanBeWritten(folder + "/a/b.json");
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("there is no folder " + folder + "/a"));
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST(CheckFileCanBeWrittenTest, Folder_IsNoFile) {
+  const absl::Status status = CheckFileCanBeWritten(testing::TempDir());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("Is a directory"));
 }
 
 TEST(CheckFileCanBeWrittenTest, PlaceThatCannot_IsNamed) {

@@ -1,9 +1,15 @@
 #include "autobatch/probe/command_line.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -52,6 +58,17 @@ absl::StatusOr<Strategy> StrategyNamed(const std::string& text) {
 // No built-in model's name has a dot: model.pt, model.torchscript.
 bool IsFile(absl::string_view workload) {
   return absl::StrContains(workload, "/") || absl::StrContains(workload, ".");
+}
+
+absl::Status CheckTorchScript(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    errno = EISDIR;
+  } else if (access(path.c_str(), R_OK) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("--workload: cannot read the TorchScript file '",
+                                                 path, "': ", std::strerror(errno)));
 }
 
 // An option that the workload has no use for was meant for another one.
@@ -124,6 +141,8 @@ absl::Status ReadWorkload(const po::variables_map& values, FlagReader& read, Pro
   if (IsFile(name)) {
     workload.kind = WorkloadKind::kTorchScript;
     workload.name = ResolveUserPath(name);
+    // Before what else is wrong: it may all come from a misspelt name.
+    AB_RETURN_IF_ERROR(CheckTorchScript(workload.name));
   } else {
     AB_ASSIGN_OR_RETURN(workload, BuiltinWorkloadSpec(name));
   }
@@ -191,8 +210,8 @@ void ReadSearch(FlagReader& read, ProbeSpec& probe) {
 
 absl::Status ReadOutput(const po::variables_map& values, FlagReader& read, CommandLine& line) {
   read.Enum("format", line.format);
-  read.Path("json", line.json_path);
-  read.Path("html", line.html_path);
+  read.Output("json", line.json_path);
+  read.Output("html", line.html_path);
   if (line.json_path == "-" && line.format == OutputFormat::kEnv) {
     return absl::InvalidArgumentError(
         "--json - and --format env both want stdout; write the JSON to a file");

@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <string>
 #include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "autobatch/base/files.h"
 
 namespace autobatch {
 namespace {
@@ -12,6 +16,14 @@ using ::testing::HasSubstr;
 
 absl::StatusOr<CommandLine> Parse(std::vector<std::string> arguments) {
   return ParseCommandLine(arguments);
+}
+
+// An empty file of this name is in it.
+std::string FolderWith(const std::string& name) {
+  std::string folder = absl::StrCat(::testing::TempDir(), "/command-line-XXXXXX");
+  EXPECT_NE(mkdtemp(folder.data()), nullptr);
+  EXPECT_TRUE(WriteFileAtomically(absl::StrCat(folder, "/", name), "").ok());
+  return folder;
 }
 
 TEST(CommandLineTest, NoArguments_GiveTheDocumentedDefaults) {
@@ -87,21 +99,23 @@ TEST(CommandLineTest, EveryOption_ReachesItsField) {
 }
 
 TEST(CommandLineTest, TorchScript_IsToldByItsPathAndResolvedWhereTheUserStands) {
-  setenv("BUILD_WORKING_DIRECTORY", "/home/user", 1);
+  const std::string folder = FolderWith("m.pt");
+  setenv("BUILD_WORKING_DIRECTORY", folder.c_str(), 1);
   const auto line = Parse({"--workload", "m.pt", "--input", "float32:3x64x64", "--input",
                            "int64:8:0..10", "--target", "int64::0..80", "--json", "out.json"});
   unsetenv("BUILD_WORKING_DIRECTORY");
   ASSERT_TRUE(line.ok()) << line.status();
   EXPECT_EQ(line->probe.workload.kind, WorkloadKind::kTorchScript);
-  EXPECT_EQ(line->probe.workload.name, "/home/user/m.pt");
+  EXPECT_EQ(line->probe.workload.name, folder + "/m.pt");
   EXPECT_EQ(line->probe.workload.inputs.size(), 2);
   EXPECT_EQ(line->probe.workload.target->high, 80);
-  EXPECT_EQ(line->json_path, "/home/user/out.json");
+  EXPECT_EQ(line->json_path, folder + "/out.json");
 }
 
 TEST(CommandLineTest, TorchScript_MayHaveAnyExtension) {
-  const auto line = Parse({"--workload", "yolov8n.torchscript", "--input", "float32:3x64x64",
-                           "--target", "int64::0..80"});
+  const std::string name = "yolov8n.torchscript";
+  const auto line = Parse({"--workload", absl::StrCat(FolderWith(name), "/", name), "--input",
+                           "float32:3x64x64", "--target", "int64::0..80"});
   ASSERT_TRUE(line.ok()) << line.status();
   EXPECT_EQ(line->probe.workload.kind, WorkloadKind::kTorchScript);
 }
@@ -185,13 +199,17 @@ TEST(CommandLineTest, BadInput_NamesTheInputAndWhatIsRight) {
       {{"--multiple-of", "8", "--max-batch", "4"}, {"--multiple-of", "--max-batch"}},
       {{"--workload", "gpt2", "--image-size", "64"}, {"--image-size", "gpt2"}},
       {{"--workload", "resnet18", "--input", "float32:3"}, {"--input", "resnet18"}},
-      {{"--workload", "m.pt"}, {"input"}},
-      {{"--workload", "m.pt", "--input", "float23:3"}, {"--input", "float23", "float32"}},
+      {{"--workload", "nofile.pt"}, {"--workload", "cannot read", "nofile.pt", "No such file"}},
+      {{"--workload", "/dev/null"}, {"input"}},
+      {{"--workload", "/dev/null", "--input", "float23:3"}, {"--input", "float23", "float32"}},
       {{"--image-size", "-1"}, {"-1"}},
       {{"--json", "-", "--format", "env"}, {"--json", "--format"}},
       {{"--world-size", "9223372036854775807"}, {"--world-size", "or less"}},
       {{"--max-batch", "9223372036854775807"}, {"--max-batch", "or less"}},
       {{"--json", ""}, {"--json", "empty"}},
+      {{"--json", "no/such.json"}, {"--json", "cannot write no/such.json", "no folder no"}},
+      {{"--html", "/dev/null/page.html"}, {"--html", "/dev/null/page.html"}},
+      {{"--html", "/"}, {"--html", "Is a directory"}},
       {{"--dataset-size", "3", "--world-size", "4"}, {"--dataset-size", "--world-size", "4 ranks"}},
       {{"--dataset-size", "6", "--multiple-of", "7"}, {"--multiple-of", "--dataset-size"}},
       {{"--steps", "20", "--confirm-steps", "10"}, {"--steps", "--confirm-steps"}},

@@ -79,6 +79,16 @@ class FlagReader {
     if (!out.empty() && out != "-") out = ResolveUserPath(out);
   }
 
+  // The path of a file that is to be written. Whether it can be shows now, before the work.
+  void Output(const char* name, std::string& out) {
+    Path(name, out);
+    if (!status_.ok() || values_.count(name) == 0 || out == "-") return;
+    const absl::Status writable = CheckFileCanBeWritten(out);
+    if (!writable.ok()) {
+      status_ = absl::InvalidArgumentError(absl::StrCat("--", name, ": ", writable.message()));
+    }
+  }
+
   // The texts of an option that may be given again and again.
   std::vector<std::string> Texts(const char* name) const {
     if (values_.count(name) == 0) return {};

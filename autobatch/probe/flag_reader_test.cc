@@ -61,6 +61,21 @@ TEST(FlagReaderTest, Path_MayBeStdout) {
   EXPECT_EQ(out, "-");
 }
 
+TEST(FlagReaderTest, Output_IsAPlaceThatCanBeWritten) {
+  const auto values = Parsed({"--out", "-"});
+  FlagReader read(values);
+  std::string out;
+  read.Output("out", out);
+  EXPECT_EQ(out, "-");
+  EXPECT_TRUE(read.status().ok()) << read.status();
+
+  const auto lost = Parsed({"--out", "no/such"});
+  FlagReader read_lost(lost);
+  read_lost.Output("out", out);
+  EXPECT_EQ(read_lost.status(),
+            absl::InvalidArgumentError("--out: cannot write no/such: there is no folder no"));
+}
+
 TEST(FlagReaderTest, FirstError_IsKeptWithItsOption) {
   const auto values = Parsed({"--number", "6", "--out", "x"});
   FlagReader read(values);

@@ -191,7 +191,7 @@ void ReadPlaces(FlagReader& read, AgentFlags& flags) {
   // Training may start elsewhere: what it is handed holds everywhere.
   const auto path = [&read](const char* name, std::string& out) {
     read.Path(name, out);
-    if (!out.empty() && out != "-") out = std::filesystem::absolute(out).string();
+    if (!out.empty()) out = std::filesystem::absolute(out).string();
   };
   flags.state_directory = DefaultAgentDirectory(flags.config.hello.run_id);
   path("state-dir", flags.state_directory);
@@ -201,7 +201,7 @@ void ReadPlaces(FlagReader& read, AgentFlags& flags) {
   int64_t workers = static_cast<int64_t>(flags.workers.max_clients);
   read.Read("max-workers", workers, WholeNumber);
   flags.workers.max_clients = static_cast<size_t>(std::max<int64_t>(1, workers));
-  path("json", flags.json_path);
+  read.Output("json", flags.json_path);
   flags.quiet = read.Switch("quiet");
 }
 

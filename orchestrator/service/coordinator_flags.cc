@@ -124,9 +124,9 @@ void ReadConfig(FlagReader& read, CoordinatorConfig& config) {
 }
 
 void ReadOutputs(FlagReader& read, CoordinatorFlags& flags) {
-  read.Path("address-file", flags.address_file);
-  read.Path("record", flags.record_file);
-  read.Path("json", flags.json_path);
+  read.Output("address-file", flags.address_file);
+  read.Output("record", flags.record_file);
+  read.Output("json", flags.json_path);
   flags.state_directory = absl::StrCat("autobatch-", flags.config.run_id);
   read.Path("state-dir", flags.state_directory);
   flags.quiet = read.Switch("quiet");

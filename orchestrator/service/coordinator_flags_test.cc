@@ -88,7 +88,7 @@ TEST(CoordinatorFlagsTest, EveryFlag_IsRead) {
                             "--json",
                             "-",
                             "--record",
-                            "/r.json"});
+                            testing::TempDir() + "/r.json"});
   ASSERT_TRUE(flags.ok()) << flags.status();
   EXPECT_EQ(flags->credentials.secret_descriptor, 5);
   EXPECT_EQ(flags->config.max_nodes, 4);

@@ -144,7 +144,10 @@ class PlanTest(unittest.TestCase):
                                  "--min-world-size 0: from 1"],
                                 [["--batch", "8", "--world-size", "8", "--rule", "band", "--global-batch", "64"],
                                  "--band: the rule band needs it"],
-                                [["--batch", "0", "--world-size", "2"], "safe batch of 0"],
+                                [["--batch", "0", "--world-size", "2"],
+                                 "plan: --batch: '0' is not a whole number from 1 up"],
+                                [["--batch", "8", "--world-size", "2", "--json", "no/plan.json"],
+                                 "plan: --json: cannot write no/plan.json: there is no folder no"],
                                 [["--batch", "8", "--world-size", "7", "--model-parallel-size", "2"],
                                  "--world-size 7: a replica takes 2 processes"]):
             done = self.plan(*arguments)

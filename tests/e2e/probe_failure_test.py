@@ -22,8 +22,7 @@ class UsageTest(unittest.TestCase):
             (["--max-batch", "0"], "1 or more"),
             (["--device", "cuda:x"], "cuda:x"),
             (["--device", "gpu"], "cuda"),
-            (["--workload", "no/such.pt", "--input", "float32:3", "--target", "int64::0..2"],
-             "no/such.pt"),
+            (["--workload", "no/such.pt"], "no/such.pt': No such file"),
         ]:
             run = probe(*arguments)
             self.assertEqual(run.returncode, 2, f"{arguments}: {run.stderr}")
@@ -83,10 +82,19 @@ class OutputTest(unittest.TestCase):
         self.assertIn("Safe batch per device 2", run.stdout)
 
     def test_place_that_cannot_be_written_is_refused_before_any_step(self):
-        run = probe(*self.TINY, "--json", "/proc/none/report.json")
-        self.assertEqual(run.returncode, 2, run.stderr)
-        self.assertIn("/proc/none/report.json", run.stderr)
-        self.assertEqual(run.stdout, "")
+        for option, path in [("--json", "/proc/report.json"), ("--html", str(scratch() / "none/page.html"))]:
+            run = probe(*self.TINY, option, path)
+            self.assertEqual(run.returncode, 2, run.stderr)
+            self.assertIn(f"probe: {option}: cannot write {path}: ", run.stderr)
+            self.assertEqual(run.stdout, "")
+        self.assertFalse((scratch() / "none").exists())
+
+    def test_place_for_temporary_files_that_cannot_be_is_named(self):
+        for arguments in [["--device", "sim:t4"], ["--device", "cpu", "--", "true", "{batch}"]]:
+            run = probe("--no-cache", *arguments, env={**os.environ, "TMPDIR": "/no/such"})
+            self.assertEqual(run.returncode, 2, run.stderr)
+            self.assertIn("probe: TMPDIR=/no/such: ", run.stderr)
+            self.assertIn("unset it, for /tmp", run.stderr)
 
     def test_every_lost_output_is_named(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -157,6 +165,18 @@ class SignalTest(unittest.TestCase):
         run.send_signal(signal.SIGINT)
         run.communicate(timeout=60)
         self.assertEqual(run.returncode, 130)
+
+    def test_ctrl_c_at_once_leaves_no_folder(self):
+        folder = scratch() / "temporary"
+        folder.mkdir()
+        run = subprocess.Popen([PROBE, "--device", "sim:t4", "--no-cache"], env={**os.environ, "TMPDIR": str(folder)},
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # The folder is made before the worker is asked what it sees, which takes a while.
+        while not list(folder.iterdir()):
+            self.assertIsNone(run.poll())
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(60), 130)
+        self.assertEqual(list(folder.iterdir()), [])
 
     def test_killed_parent_leaves_no_child(self):
         run, _, below = self.start(trials=1)
