@@ -15,6 +15,7 @@ import os
 import sys
 
 from tests.accuracy import ladder, packages, points, simulated, workloads
+from tests.accuracy.rows import BadTable
 
 MIB = 1 << 20
 RECORDED = "tests/accuracy/recorded.json"
@@ -37,17 +38,17 @@ def _ended(result):
     return "out of memory" if "out_of_memory" in result else "ran"
 
 
-def run_points(path, trainer):
+def run_points(rows, trainer):
     """Prints the table; whether the bars hold, and the closing words."""
     print(f"{'campaign':8} {'model':28} {'optimizer':9} {'batch':>5} {'card':15} {'measured':>9} {'simulated':>9} "
           f"{'error':>8}  ended")
     compared = []
-    for row in points.read(path):
-        point = points.Point(row, trainer.run(points.job_of(row)))
+    for row in rows:
+        point = points.compare(row, trainer.run)
         compared.append(point)
-        verdict = "" if point.verdict_is_right or not point.is_cnn else " (WRONG)"
+        verdict = "" if point.verdict_is_right or not point.is_judged or not point.is_cnn else " (WRONG)"
         print(f"{point.year:8} {row['model'][:28]:28} {row['optimizer']:9} {row['batch']:>5} {row['gpu'][:15]:15} "
-              f"{_mib(int(row['nvml_peak_bytes'])):>9} {_mib(point.growth):>9} "
+              f"{_mib(point.measured):>9} {_mib(point.growth):>9} "
               f"{_percent(point.error):>8}  {_ended(point.result)}{verdict}", flush=True)
     figures = points.figures_of(compared)
     words = []
@@ -58,34 +59,29 @@ def run_points(path, trainer):
         bars = ", ".join(f"{part} <= {bar:g} %" for part, bar in points.BARS.get(name, {}).items())
         words.append(f"{name}: {figure['compared']} of {figure['rows']} rows, {median}, {figure['wrong_verdicts']} "
                      f"wrong verdicts" + (f" (bars: {bars}, 0)" if bars else " (no bar)"))
+    not_judged = sum(not point.is_judged for point in compared)
+    if not_judged:
+        words.append(f"{not_judged} rows not judged")
     return points.bars_hold(figures), "; ".join(words)
 
 
-def run_ladder(path, sample, seed, trainer):
-    """Prints the models whose rung is another; whether the bars hold, and the closing words."""
-    channels_last = ladder.is_channels_last(path)
+def run_ladder(rows, channels_last, floor, trainer):
+    """Prints the table; whether the bars hold, and the closing words. `floor`: the file's last recorded figure."""
     found = []
-    left_out = 0
     print(f"{'model':44} {'pixels':>6} {'measured':>8} {'simulated':>9}  rungs off")
-    for row in ladder.read(path, sample, seed):
+    for row in rows:
         model = ladder.climb(row, trainer.run, channels_last)
         found.append(model)
-        if model.found is None:
-            left_out += 1
-            print(f"{row['model'][:44]:44} {row['train_img_size']:>6} {row['train_batch_size']:>8} {'-':>9}  "
-                  f"left out: {model.why}", flush=True)
-        else:
-            print(f"{row['model'][:44]:44} {row['train_img_size']:>6} {row['train_batch_size']:>8} "
-                  f"{ladder.RUNGS[model.found]:>9}  {model.off or ''}", flush=True)
+        batch = "-" if model.found is None else [*ladder.RUNGS, 0][model.found]
+        words = "left out: " if model.is_left_out else "FAILED: " if model.off is None else f"{model.off or '':>2} "
+        print(f"{row['model'][:44]:44} {row['train_img_size']:>6} {row['train_batch_size']:>8} {batch:>9}  "
+              f"{words}{model.why}".rstrip(), flush=True)
     figures = ladder.figures_of(found)
     if figures["models"] == 0:
         return False, "no model could be compared"
-    with open(RECORDED, encoding="utf-8") as file:
-        recorded = json.load(file)
-    floor = recorded["ladder"].get(os.path.basename(path)) if sample is None else None
-    words = (f"{figures['models']} models ({left_out} left out): {figures['exact']:.1f} % the same rung, "
-             f"{figures['within_one']:.1f} % within one, {figures['above']} too high, {figures['below']} too low "
-             f"(bars: {ladder.BARS['exact']:g} %, {ladder.BARS['within_one']:g} %" +
+    words = (f"{figures['models']} models ({len(found) - figures['models']} left out): "
+             f"{figures['exact']:.1f} % the same rung, {figures['within_one']:.1f} % within one, "
+             f"{figures['above']} too high, {figures['below']} too low, {figures['failed']} failed (bars: {ladder.BARS['exact']:g} %, {ladder.BARS['within_one']:g} %" +
              (f", last recorded {floor:g} %" if floor is not None else "") + ")")
     return ladder.bars_hold(figures, floor), words
 
@@ -106,6 +102,18 @@ def run_models(trainer):
             f"worst difference {worst:.2f} % (bar: {workloads.BAR:g} %), {broken} pairs without a figure")
 
 
+def _recorded(path):
+    """The last figure of the whole file; None: there is none."""
+    with open(RECORDED, encoding="utf-8") as file:
+        return json.load(file)["ladder"].get(os.path.basename(path))
+
+
+def _count(text):
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+    return int(text)
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(prog="accuracy", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -113,25 +121,29 @@ def main(arguments):
     what.add_argument("--points", metavar="CSV", help="measured peaks")
     what.add_argument("--ladder", metavar="CSV", help="largest batches; nhwc in its name: channels last")
     what.add_argument("--models", action="store_true", help="our models against their peers in Python")
-    parser.add_argument("--sample", type=int, metavar="N", help="of the ladder: only N models")
+    parser.add_argument("--sample", type=_count, metavar="N", help="of the ladder: only N models")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="which ones (default 0)")
     options = parser.parse_args(arguments)
     # bazel run starts programs elsewhere.
     given = options.points or options.ladder
     path = given and os.path.join(os.environ.get("BUILD_WORKING_DIRECTORY", ""), given)
-    if path and not os.path.isfile(path):
-        print(f"accuracy: there is no file {path}", file=sys.stderr)
-        return 2
+    if options.sample and not options.ladder:
+        parser.error("--sample is for --ladder")
     try:
+        if options.points:
+            rows = points.read(path)
+        elif options.ladder:
+            rows = ladder.read(path, options.sample, options.seed)
         frameworks = packages.installed(*([LADDER] if options.ladder else []), packages.PYTHON)
-    except ChildProcessError as error:
+    except (ChildProcessError, OSError, BadTable) as error:
         print(f"accuracy: {error}", file=sys.stderr)
         return 2
     with simulated.Trainer(frameworks) as trainer:
         if options.points:
-            hold, words = run_points(path, trainer)
+            hold, words = run_points(rows, trainer)
         elif options.ladder:
-            hold, words = run_ladder(path, options.sample, options.seed, trainer)
+            floor = None if options.sample else _recorded(path)
+            hold, words = run_ladder(rows, ladder.is_channels_last(path), floor, trainer)
         else:
             hold, words = run_models(trainer)
     print(f"accuracy (simulated against measured): {words}: {'the bars hold' if hold else 'the bars DO NOT hold'}")

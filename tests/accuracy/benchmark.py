@@ -17,16 +17,12 @@ _STEPS = 3
 _LAST = ("required rank", "illegal")
 
 
-class AnotherModel(LookupError):
-    """The model is not the one that was measured."""
-
-
 def _check(model, job):
     """Models change from version to version; their parameters tell."""
     millions = sum(parameter.numel() for parameter in model.parameters()) / 1e6
     expected = job["million_parameters"]
     if abs(millions - expected) > 0.006 + 0.001 * expected:
-        raise AnotherModel("another model by now: its parameters differ")
+        raise models.NotHere(f"another model by now: it has {millions:.2f} million parameters, not {expected:g}")
 
 
 class _Runner:
@@ -64,8 +60,9 @@ class _Runner:
 def descend(job):
     """{"ran": the largest of the job's batches that runs, "reserved": its peak}; 0 where none does.
 
-    LookupError: there is no such model.
+    "other": the first error, if any, that the benchmark tried again after though it did not say out of memory.
     """
+    other = {}
     torch.backends.cudnn.benchmark = True
     for batch in job["batches"]:
         try:
@@ -73,8 +70,11 @@ def descend(job):
             torch.cuda.reset_peak_memory_stats()
             runner = _Runner(job, batch)
             runner.run()
-            return {"ran": batch, "reserved": torch.cuda.max_memory_reserved()}
+            return {"ran": batch, "reserved": torch.cuda.max_memory_reserved(), **other}
+        except torch.OutOfMemoryError:
+            pass
         except RuntimeError as error:
             if any(words in str(error).lower() for words in _LAST):
                 raise
-    return {"ran": 0}
+            other.setdefault("other", f"at {batch}: {error}"[:300])
+    return {"ran": 0, **other}

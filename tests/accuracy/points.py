@@ -1,11 +1,13 @@
 """Peaks of training runs that were measured on real cards, against the same runs on simulated ones."""
 
-import csv
 import dataclasses
 import re
 import statistics
 
-from tests.accuracy import models
+from tests.accuracy import rows
+
+COLUMNS = ["model", "optimizer", "batch", "input", "gpu", "total_gpu_bytes", "nvml_peak_bytes", "real_oom",
+           "zero_grad_mode", "dtype", "num_classes", "iterations", "campaign"]
 
 # Of a campaign: the CUDA version of its driver, and when gradients were cleared where a row does not say.
 # The unrecorded rows agree with 1 (after forward) and with no other.
@@ -37,12 +39,23 @@ class Point:
 
     @property
     def is_cnn(self):
-        return not models.is_transformer(self.row["model"])
+        return _takes_images(self.row)
+
+    @property
+    def is_judged(self):
+        """Whether the row could be compared at all."""
+        return "skipped" not in self.result
+
+    @property
+    def measured(self):
+        """Bytes; None where the row says none, as one that ran out of memory may."""
+        measured = self.row["nvml_peak_bytes"]
+        return int(measured) if measured.isdecimal() else None
 
     @property
     def ran_out(self):
         """Whether the real run ended out of memory."""
-        return self.row["real_oom"] == "true"
+        return self.row["real_oom"].lower() == "true"
 
     @property
     def verdict_is_right(self):
@@ -53,8 +66,7 @@ class Point:
         """Of the growth to the reserved peak, in percent; None where there is nothing to compare."""
         if self.ran_out or self.growth is None:
             return None
-        measured = int(self.row["nvml_peak_bytes"])
-        return 100 * (self.growth / measured - 1)
+        return 100 * (self.growth / self.measured - 1)
 
     @property
     def _had_a_process_of_its_own(self):
@@ -80,25 +92,53 @@ class Point:
 
 
 def read(path):
-    with open(path, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    return rows.read(path, COLUMNS)
+
+
+def _takes_images(row):
+    """Whether the row is of a CNN; the others are a hub's transformers and read text."""
+    return re.match(r"\d+x", row["input"]) is not None
+
+
+def _check(row):
+    """NotJudged: the row says what cannot be run as it says."""
+    for column, known in [("real_oom", {"true", "false"}), ("dtype", {"fp32"}),
+                          ("zero_grad_mode", {"", "0", "1", "2"})]:
+        if row[column].lower() not in known:
+            raise rows.NotJudged(f"{column} is {row[column]!r}, not {' or '.join(sorted(known - {''}))}")
+    if row["campaign"][:4] not in _DRIVERS:
+        raise rows.NotJudged(f"campaign is {row['campaign']!r}, which does not begin with {' or '.join(_DRIVERS)}")
+    if _takes_images(row) and not re.fullmatch(r"(\d+)x\1x3", row["input"]):
+        raise rows.NotJudged(f"input is {row['input']!r}, not a square image such as 86x86x3")
+    if row["real_oom"].lower() == "false":
+        rows.number(row, "nvml_peak_bytes")
 
 
 def job_of(row):
-    transformer = models.is_transformer(row["model"])
+    """The row's steps. NotJudged: they cannot be made of it."""
+    _check(row)
     job = {
-        "card": f"{_CARDS.get(row['gpu'], 'custom')}:memory={row['total_gpu_bytes']}",
+        "card": f"{_CARDS.get(row['gpu'], 'custom')}:memory={rows.number(row, 'total_gpu_bytes')}",
         "driver": _DRIVERS[row["campaign"][:4]],
-        "library": "transformers" if transformer else "torchvision",
+        "library": "torchvision" if _takes_images(row) else "transformers",
         "model": row["model"],
         "optimizer": row["optimizer"],
-        "batch": int(row["batch"]),
-        "steps": int(row["iterations"].split()[0]),
+        "batch": rows.number(row, "batch"),
+        # "4", or "2 (target_iteration)".
+        "steps": rows.number({"iterations": row["iterations"].partition(" ")[0]}, "iterations"),
         "zero_grad": int(row["zero_grad_mode"] or _UNRECORDED_ZERO_GRAD),
     }
-    if transformer:
+    if not _takes_images(row):
         return {**job, "length": _LENGTH}
-    return {**job, "image": int(re.match(r"\d+", row["input"])[0]), "classes": int(row["num_classes"])}
+    return {**job, "image": int(row["input"].partition("x")[0]), "classes": rows.number(row, "num_classes")}
+
+
+def compare(row, run):
+    """The row beside what `run` says of its job."""
+    try:
+        return Point(row, run(job_of(row)))
+    except rows.NotJudged as why:
+        return Point(row, {"skipped": str(why)})
 
 
 def percentile(values, part):
@@ -111,8 +151,9 @@ def percentile(values, part):
 
 
 def figures_of(points):
-    """{year: figures} of the CNNs, and of the transformers under "transformers"."""
+    """{year: figures} of the CNNs that are judged, and of such transformers under "transformers"."""
     figures = {}
+    points = [point for point in points if point.is_judged]
     for name in ["2025", "2024", "transformers"]:
         group = [point for point in points if (point.year == name and point.is_cnn) or
                  (name == "transformers" and not point.is_cnn)]
@@ -128,7 +169,10 @@ def figures_of(points):
 
 
 def bars_hold(figures):
-    """Whether every campaign that has a bar and rows keeps it; all verdicts have to be right."""
-    return all(figures[name]["wrong_verdicts"] == 0 and
-               all(figures[name].get(part, float("inf")) <= bar for part, bar in bars.items())
-               for name, bars in BARS.items() if name in figures)
+    """Whether every campaign that has a bar and rows keeps it; all verdicts have to be right.
+
+    Without a median, all its rows ran out of memory or their verdicts are wrong.
+    """
+    return bool(figures) and all(
+        figures[name]["wrong_verdicts"] == 0 and all(figures[name].get(part, 0) <= bar for part, bar in bars.items())
+        for name, bars in BARS.items() if name in figures)

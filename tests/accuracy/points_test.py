@@ -2,11 +2,13 @@
 
 import unittest
 
-from tests.accuracy import points
+from tests.accuracy import points, rows
 
 ROW = {"model": "MnasNet", "optimizer": "AdamW", "batch": "200", "input": "86x86x3", "gpu": "RTX 3060",
        "total_gpu_bytes": "12622168064", "nvml_peak_bytes": "1000", "real_oom": "false", "zero_grad_mode": "",
-       "num_classes": "10", "iterations": "2 (target_iteration)", "campaign": "2025-05 anova"}
+       "dtype": "fp32", "num_classes": "10", "iterations": "2 (target_iteration)", "campaign": "2025-05 anova"}
+
+TRANSFORMER = {"model": "T5-small", "input": "wikitext-2 seq<=128 (padded to longest in batch)", "num_classes": ""}
 
 
 def point(result, **fields):
@@ -24,10 +26,32 @@ class PointsTest(unittest.TestCase):
         self.assertEqual(points.job_of(ROW)["zero_grad"], 1)
         self.assertEqual(points.job_of({**ROW, "zero_grad_mode": "0"})["zero_grad"], 0)
 
-    def test_hub_names_are_transformers_without_a_bar(self):
-        job = points.job_of({**ROW, "model": "distilbert/distilgpt2", "num_classes": ""})
+    def test_rows_of_text_are_transformers_without_a_bar(self):
+        job = points.job_of({**ROW, **TRANSFORMER})
         self.assertEqual((job["library"], job["length"]), ("transformers", 128))
-        self.assertFalse(point({}, model="T5-small").is_cnn)
+        self.assertFalse(point({}, **TRANSFORMER).is_cnn)
+        self.assertTrue(point({}).is_cnn)
+
+    def test_row_that_says_what_cannot_be_run_is_not_judged(self):
+        for column, text in [("batch", "all"), ("total_gpu_bytes", ""), ("nvml_peak_bytes", "error"),
+                             ("real_oom", "crashed"), ("zero_grad_mode", "3"), ("dtype", "bf16"),
+                             ("num_classes", ""), ("iterations", ""), ("campaign", "1999 anova"), ("input", "86x87x3")]:
+            with self.subTest(column), self.assertRaisesRegex(rows.NotJudged, column):
+                points.job_of({**ROW, column: text})
+
+    def test_row_not_judged_has_no_verdict_and_a_reason(self):
+        jobs = []
+        compared = points.compare({**ROW, "batch": "all"}, jobs.append)
+        self.assertEqual((jobs, compared.is_judged), ([], False))
+        self.assertIn("batch", compared.result["skipped"])
+        self.assertEqual(points.figures_of([compared, point({"skipped": "no such model"}, real_oom="true")]), {})
+
+    def test_peak_of_a_run_out_of_memory_may_be_missing(self):
+        fields = {"real_oom": "TRUE", "nvml_peak_bytes": ""}
+        self.assertEqual(points.job_of({**ROW, **fields})["batch"], 200)
+        ended = point({"reserved": 9, "out_of_memory": True}, **fields)
+        self.assertTrue(ended.verdict_is_right)
+        self.assertIsNone(ended.measured)
 
     def test_card_unknown_to_the_table_is_a_custom_one(self):
         self.assertEqual(points.job_of({**ROW, "gpu": "RTX 9999"})["card"], "custom:memory=12622168064")
@@ -40,7 +64,7 @@ class PointsTest(unittest.TestCase):
         result = {"reserved": 1100, "before": {"reserved": 100, "beside": 7}, "after": {"reserved": 1050, "beside": 30}}
         self.assertEqual(point(result).growth, 1000)
         self.assertEqual(point(result, campaign="2024-11 anova").growth, 1100)
-        self.assertEqual(point(result, model="T5-small").growth, 1100)
+        self.assertEqual(point(result, **TRANSFORMER).growth, 1100)
         self.assertIsNone(point({"failed": "RuntimeError"}).growth)
 
     def test_kernels_count_where_the_run_had_a_process_of_its_own(self):
@@ -72,6 +96,13 @@ class PointsTest(unittest.TestCase):
     def test_bar_of_2024_is_the_median(self):
         self.assertTrue(points.bars_hold({"2024": {"median": 4.9, "p90": 30, "wrong_verdicts": 0}}))
         self.assertFalse(points.bars_hold({"2024": {"median": 5.1, "p90": 6, "wrong_verdicts": 0}}))
+
+    def test_no_figures_hold_no_bar(self):
+        self.assertFalse(points.bars_hold({}))
+
+    def test_rows_that_all_ran_out_of_memory_are_verdicts_alone(self):
+        self.assertTrue(points.bars_hold({"2025": {"compared": 0, "wrong_verdicts": 0}}))
+        self.assertFalse(points.bars_hold({"2025": {"compared": 0, "wrong_verdicts": 1}}))
 
     def test_transformers_have_no_bar(self):
         self.assertTrue(points.bars_hold({"transformers": {"median": 50, "wrong_verdicts": 9}}))
