@@ -38,7 +38,9 @@ std::string IdleDevices(const LauncherFacts& facts, int64_t devices) {
   if (!facts.local_world_size.has_value() || *facts.local_world_size >= devices) return "";
   const int64_t ranks = *facts.local_world_size;
   return absl::StrCat(DialectName(facts), " starts ", ranks, ranks == 1 ? " rank" : " ranks",
-                      " on ", devices, " devices of this node: ", devices - ranks, " stay idle");
+                      " on ", devices, " devices of this node: ", devices - ranks,
+                      " stay idle; if what is started starts ranks of its own, say how many there "
+                      "are in all: --world-size N");
 }
 
 }  // namespace autobatch

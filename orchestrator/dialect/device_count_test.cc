@@ -48,7 +48,9 @@ TEST(WithoutOwnTask_OneTaskANode_IsTheAgentAndNoRank, OfSlurmAndMpi) {
 }
 
 TEST(IdleDevices_FewerRanksThanDevices, AreNamed) {
-  EXPECT_EQ(IdleDevices(Ranks(1), 8), "Slurm starts 1 rank on 8 devices of this node: 7 stay idle");
+  EXPECT_EQ(IdleDevices(Ranks(1), 8),
+            "Slurm starts 1 rank on 8 devices of this node: 7 stay idle; if what is started starts "
+            "ranks of its own, say how many there are in all: --world-size N");
   EXPECT_EQ(IdleDevices(Ranks(8), 8), "");
   EXPECT_EQ(IdleDevices(LauncherFacts(), 8), "");
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "orchestrator/launch/launcher_words.h"
 
 namespace autobatch {
 namespace {
@@ -12,8 +13,6 @@ namespace {
 // Of these programs' options, those whose value is the next word.
 constexpr std::array<absl::string_view, 6> kWithValue = {"-u",      "--unset", "-C",
                                                          "--chdir", "-n",      "--adjustment"};
-
-absl::string_view BaseName(absl::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 bool IsAssignment(absl::string_view word) {
   return !word.empty() && word[0] != '=' && absl::StrContains(word, '=');

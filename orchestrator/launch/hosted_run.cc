@@ -109,12 +109,33 @@ bool Given(const std::vector<std::string>& arguments, absl::string_view option) 
 // Each task would start a torchrun, and that its ranks.
 absl::Status CheckOneTaskANode(const LauncherFacts& launcher, const WorldCommand& world) {
   const int64_t tasks = launcher.local_world_size.value_or(1);
-  if (!world.starts_ranks || !StartsTasks(launcher.dialect) || tasks <= 1) return absl::OkStatus();
+  if (!world.starts_ranks() || !StartsTasks(launcher.dialect)) return absl::OkStatus();
+  if (tasks > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(DialectName(launcher), " starts ", tasks,
+                     " tasks on this node, and each would start ", "its own ", world.launcher,
+                     "; start one task a node (srun --ntasks=NODES "
+                     "--ntasks-per-node=1), or the program without ",
+                     world.launcher, " behind launch --worker in each task"));
+  }
+  if (world.uncounted) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(world.launcher, " starts ranks of its own, so that the one task a node of ",
+                     DialectName(launcher),
+                     " is none, and how many it starts is not read here; give --world-size N, all "
+                     "ranks of the job"));
+  }
+  return absl::OkStatus();
+}
+
+// A world of one node on each of several is no job.
+absl::Status CheckOneWorld(const LaunchLine& line, const WorldCommand& world, int64_t nodes) {
+  if (!world.one_node || nodes == 1 || line.world_size.has_value()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      DialectName(launcher), " starts ", tasks,
-      " tasks on this node, and each would start a torchrun of its own; start one task a node "
-      "(srun --ntasks=NODES --ntasks-per-node=1), or the program without torchrun behind launch "
-      "--worker in each task"));
+      "the job has ", nodes, " nodes, and ", world.launcher,
+      " would start a world of its own on each: tell it of all of them (accelerate's "
+      "--num_machines and --num_processes, DeepSpeed's --hostfile), or start torchrun --nnodes=",
+      nodes));
 }
 
 absl::StatusOr<CoordinatorFlags> Coordinator(const LaunchLine& line, const LauncherFacts& launcher,
@@ -149,6 +170,7 @@ absl::StatusOr<HostedRun> PlanHostedRun(const LaunchLine& line, const LauncherFa
   }
   AB_RETURN_IF_ERROR(CheckOneTaskANode(launcher, world));
   const Nodes nodes = NodesOf(line, launcher, world);
+  AB_RETURN_IF_ERROR(CheckOneWorld(line, world, nodes.most));
   const bool single = nodes.most == 1 && line.coordinator.empty();
   HostedRun run;
   run.nodes = nodes.most;

@@ -8,6 +8,7 @@
 namespace autobatch {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -18,7 +19,8 @@ std::vector<std::string> Words(absl::string_view text) {
 absl::StatusOr<HostedRun> Plan(absl::string_view text, const LauncherFacts& launcher = {}) {
   const auto line = ParseLaunchLine(Words(text), {});
   EXPECT_TRUE(line.ok()) << line.status();
-  const auto world = ReadWorldCommand(line->command, {}, line->world_size, "launch");
+  const auto world =
+      ReadWorldCommand(line->command, {{"HF_HOME", "/nowhere"}}, line->world_size, "launch");
   EXPECT_TRUE(world.ok()) << world.status();
   return PlanHostedRun(*line, launcher, *world, "abcd");
 }
@@ -142,6 +144,26 @@ TEST(PlanHostedRun_WhatIsMissing, IsSaidAtOnce) {
               HasSubstr("--rule and --coordinator contradict"));
 }
 
+TEST(PlanHostedRun_CountThatIsNotKnown_IsNamed, AndSlurmsOneTaskIsNotTakenForIt) {
+  const auto error = [](absl::string_view text) {
+    return std::string(Plan(text, Slurm("n1")).status().message());
+  };
+  EXPECT_THAT(error("--secret-file /s -- composer -n 8 t.py"),
+              AllOf(HasSubstr("composer starts ranks of its own"), HasSubstr("--world-size N")));
+  EXPECT_THAT(error("--secret-file /s -- accelerate launch t.py"),
+              AllOf(HasSubstr("the job has 2 nodes, and accelerate launch would start a world"),
+                    HasSubstr("--num_machines")));
+  EXPECT_THAT(error("--secret-file /s -- deepspeed t.py"), HasSubstr("--hostfile"));
+  LauncherFacts tasks = Slurm("n1");
+  tasks.local_world_size = 4;
+  EXPECT_THAT(std::string(Plan("--secret-file /s -- accelerate launch --num_machines 2 "
+                               "--num_processes 16 t.py",
+                               tasks)
+                              .status()
+                              .message()),
+              HasSubstr("each would start its own accelerate launch"));
+}
+
 TEST(PlanHostedRun_PlanOfTheSameCommandOnEveryNode, IsASettingThatIsCompared) {
   for (const char* node : {"n1", "n2"}) {
     const HostedRun run =
@@ -176,6 +198,14 @@ TEST(PlanHostedRun_RanksThatWillTrain, AreTheCommandsWhereItStartsThemItself) {
   EXPECT_EQ(one_a_node("-- ./train.sh --with torchrun"), Counts(2, 1));
   EXPECT_EQ(one_a_node("--world-size 16 -- ./train.sh"), Counts(16, std::nullopt));
   EXPECT_EQ(one_a_node("--publish /shared"), Counts());
+  EXPECT_EQ(one_a_node("-- accelerate launch --num_machines 2 --num_processes 16 t.py"),
+            Counts(16, 8));
+  EXPECT_EQ(one_a_node("--max-nodes 1 -- accelerate launch t.py"), Counts());
+  EXPECT_EQ(one_a_node("--max-nodes 1 -- deepspeed --num_gpus 4 t.py"), Counts(4, 4));
+  EXPECT_EQ(one_a_node("--max-nodes 1 -- deepspeed t.py"), Counts());
+  EXPECT_EQ(one_a_node("--world-size 16 -- composer -n 8 t.py"), Counts(16, std::nullopt));
+  EXPECT_EQ(one_a_node("-- numactl -N 0 accelerate launch t.py"), Counts());
+  EXPECT_EQ(one_a_node("-- python t.py --strategy deepspeed config.json"), Counts(2, 1));
   // Else it is the process that trains.
   EXPECT_EQ(one_a_node("-- ./train.sh"), Counts(2, 1));
   EXPECT_EQ(counts("-- torchrun --nproc-per-node=2 t.py", {}), Counts(2, 2));

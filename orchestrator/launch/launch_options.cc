@@ -34,7 +34,8 @@ po::options_description StartOptions() {
   return FlagGroup("What is started")
       .Switch("worker", "this is one rank: take its share and become the command")
       .Value("world-size", "N",
-             "ranks that the command starts (default: torchrun's own, else the record's)")
+             "ranks that the command starts, on all nodes (default: torchrun's, accelerate's or "
+             "DeepSpeed's own, else the record's)")
       .Switch("allow-simulated", "start on a record of simulated devices")
       .Value("fallback-batch", "N",
              "where there is no agreement, start on this batch, which nothing has run (default: do "

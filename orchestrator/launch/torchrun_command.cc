@@ -1,99 +1,60 @@
 #include "orchestrator/launch/torchrun_command.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "autobatch/base/status_macros.h"
 #include "orchestrator/launch/command_prefix.h"
+#include "orchestrator/launch/launcher_words.h"
 
 namespace autobatch {
 namespace {
 
-struct Option {
-  absl::string_view name;
-  bool takes_value = true;
-};
-
-// torchrun's options. Like any program that reads them by argparse, it takes the beginning of a
-// name that is like no other's.
-constexpr Option kOptions[] = {{"--nnodes"},
-                               {"--nproc-per-node"},
-                               {"--rdzv-backend"},
-                               {"--rdzv-endpoint"},
-                               {"--rdzv-id"},
-                               {"--rdzv-conf"},
-                               {"--standalone", false},
-                               {"--max-restarts"},
-                               {"--monitor-interval"},
-                               {"--start-method"},
-                               {"--event-log-handler"},
-                               {"--role"},
-                               {"--module", false},
-                               {"--no-python", false},
-                               {"--run-path", false},
-                               {"--log-dir"},
-                               {"--redirects"},
-                               {"--tee"},
-                               {"--local-ranks-filter"},
-                               {"--duplicate-stdout-filters"},
-                               {"--duplicate-stderr-filters"},
-                               {"--node-rank"},
-                               {"--master-addr"},
-                               {"--master-port"},
-                               {"--local-addr"},
-                               {"--logs-specs"},
-                               {"--numa-binding"},
-                               {"--signals-to-handle"},
-                               {"--virtual-local-rank", false},
-                               {"--use-env", false},
-                               {"--help", false},
-                               {"-m", false},
-                               {"-h", false}};
-
-// Python's options that are one letter and have no value.
-constexpr absl::string_view kPythonSwitches = "bBdEiIOPqsSuvx";
-
-absl::string_view BaseName(absl::string_view path) { return path.substr(path.rfind('/') + 1); }
+// torchrun's options.
+constexpr LauncherOption kOptions[] = {{"--nnodes"},
+                                       {"--nproc-per-node"},
+                                       {"--rdzv-backend"},
+                                       {"--rdzv-endpoint"},
+                                       {"--rdzv-id"},
+                                       {"--rdzv-conf"},
+                                       {"--standalone", false},
+                                       {"--max-restarts"},
+                                       {"--monitor-interval"},
+                                       {"--start-method"},
+                                       {"--event-log-handler"},
+                                       {"--role"},
+                                       {"--module", false},
+                                       {"--no-python", false},
+                                       {"--run-path", false},
+                                       {"--log-dir"},
+                                       {"--redirects"},
+                                       {"--tee"},
+                                       {"--local-ranks-filter"},
+                                       {"--duplicate-stdout-filters"},
+                                       {"--duplicate-stderr-filters"},
+                                       {"--node-rank"},
+                                       {"--master-addr"},
+                                       {"--master-port"},
+                                       {"--local-addr"},
+                                       {"--logs-specs"},
+                                       {"--numa-binding"},
+                                       {"--signals-to-handle"},
+                                       {"--virtual-local-rank", false},
+                                       {"--use-env", false},
+                                       {"--help", false},
+                                       {"-m", false},
+                                       {"-h", false}};
 
 // How many words name torchrun itself; 0: it is another program.
 size_t WordsOfTorchrun(std::span<const std::string> command) {
-  if (command.empty()) return 0;
-  const absl::string_view program = BaseName(command[0]);
-  if (program == "torchrun") return 1;
-  if (!absl::StartsWith(program, "python")) return 0;
-  for (size_t at = 1; at < command.size() && absl::StartsWith(command[at], "-"); ++at) {
-    const absl::string_view word = command[at];
-    // Letters may share a word, the last of them with its value: -um torch.distributed.run
-    const size_t letter = word.find_first_not_of(kPythonSwitches, 1);
-    if (letter == absl::string_view::npos) continue;
-    if (!absl::StrContains("mWX", word.substr(letter, 1))) return 0;
-    absl::string_view value = word.substr(letter + 1);
-    if (value.empty() && ++at < command.size()) value = command[at];
-    if (word[letter] != 'm') continue;
-    return value == "torch.distributed.run" || value == "torch.distributed.launch" ? at + 1 : 0;
-  }
-  return 0;
-}
-
-// What is written as `text`, before any '='. One that is not known is taken for one with a value,
-// as most are; one that torchrun would not know either is its own to refuse.
-Option OptionNamed(absl::string_view text) {
-  // Either spelling is torchrun's: --nproc_per_node, --nproc-per-node.
-  std::string name(text);
-  std::replace(name.begin() + (absl::StartsWith(name, "--") ? 2 : 0), name.end(), '_', '-');
-  const Option* found = nullptr;
-  for (const Option& option : kOptions) {
-    if (option.name == name) return option;
-    if (!absl::StartsWith(name, "--") || !absl::StartsWith(option.name, name)) continue;
-    if (found != nullptr) return {.name = text};
-    found = &option;
-  }
-  return found == nullptr ? Option{.name = text} : *found;
+  if (!command.empty() && BaseName(command[0]) == "torchrun") return 1;
+  const PythonModule module = ModuleOf(command);
+  const bool torchrun =
+      module.name == "torch.distributed.run" || module.name == "torch.distributed.launch";
+  return torchrun ? module.words : 0;
 }
 
 absl::Status Malformed(absl::string_view option, absl::string_view value,
@@ -149,7 +110,6 @@ absl::StatusOr<std::optional<TorchrunCommand>> ReadTorchrunCommand(
   const size_t prefix = WordsOfPrefix(command, environment);
   const size_t words = WordsOfTorchrun(command.subspan(prefix));
   if (words == 0) return std::nullopt;
-  size_t at = prefix + words;
   TorchrunCommand torchrun;
   if (const std::string nodes = Variable(environment, "PET_NNODES"); !nodes.empty()) {
     AB_RETURN_IF_ERROR(ReadNodes(nodes, torchrun));
@@ -157,19 +117,12 @@ absl::StatusOr<std::optional<TorchrunCommand>> ReadTorchrunCommand(
   if (const std::string count = Variable(environment, "PET_NPROC_PER_NODE"); !count.empty()) {
     AB_RETURN_IF_ERROR(ReadProcesses(count, torchrun));
   }
-  for (; at < command.size() && absl::StartsWith(command[at], "-") && command[at] != "--"; ++at) {
-    const std::pair<std::string, std::string> parts =
-        absl::StrSplit(command[at], absl::MaxSplits('=', 1));
-    const Option option = OptionNamed(parts.first);
-    // -t3: a letter and its value in one word.
-    const bool joined = !absl::StartsWith(command[at], "--") && command[at].size() > 2;
-    const bool inside = joined || parts.first.size() != command[at].size();
-    std::string value = parts.second;
-    if (option.takes_value && !inside && at + 1 < command.size()) value = command[++at];
-    AB_RETURN_IF_ERROR(ReadOption(option.name, value, torchrun));
-  }
-  if (at < command.size() && command[at] == "--") ++at;
-  torchrun.program = std::min(at, command.size());
+  AB_ASSIGN_OR_RETURN(
+      torchrun.program,
+      ReadLauncherOptions(command, prefix + words, kOptions,
+                          [&torchrun](absl::string_view name, absl::string_view value) {
+                            return ReadOption(name, value, torchrun);
+                          }));
   return torchrun;
 }
 

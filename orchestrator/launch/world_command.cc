@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/report/env_lines.h"
+#include "orchestrator/launch/rank_launcher.h"
 #include "orchestrator/launch/split_words.h"
 #include "orchestrator/launch/torchrun_command.h"
 #include "orchestrator/plan/plan.h"
@@ -65,30 +66,82 @@ std::optional<TorchrunCommand> ReadQuietly(std::span<const std::string> command,
   return torchrun;
 }
 
-std::optional<HiddenTorchrun> FindHidden(std::span<const std::string> command,
-                                         const Environment& environment) {
+// Calls `found` with every command that may be in this one, until it says true: what is behind some
+// word of it (`at` words are in front), or behind one of a shell's text (no `at`).
+template <typename F>
+void SearchBehind(std::span<const std::string> command, F found) {
   for (size_t at = 1; at < command.size(); ++at) {
-    if (auto torchrun = ReadQuietly(command.subspan(at), environment)) {
-      return HiddenTorchrun{*std::move(torchrun), at};
-    }
+    if (found(command.subspan(at), std::optional<size_t>(at))) return;
     if (!absl::StrContains(command[at], ' ')) continue;
     // Where one command of a text ends is not of interest, only where another begins.
     const absl::StatusOr<std::vector<std::string>> words = SplitWords(
         absl::StrReplaceAll(command[at], {{";", " "}, {"&", " "}, {"|", " "}, {"(", " "}}));
     if (!words.ok()) continue;
     for (size_t word = 0; word < words->size(); ++word) {
-      if (auto torchrun = ReadQuietly(std::span(*words).subspan(word), environment)) {
-        return HiddenTorchrun{*std::move(torchrun), std::nullopt};
-      }
+      if (found(std::span(*words).subspan(word), std::optional<size_t>())) return;
     }
   }
-  return std::nullopt;
 }
 
-absl::Status Contradiction(int64_t told, int64_t own) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("--world-size ", told, " and torchrun's own world of ", own,
-                   " ranks (--nnodes times --nproc-per-node) contradict; leave --world-size out"));
+std::optional<HiddenTorchrun> FindHidden(std::span<const std::string> command,
+                                         const Environment& environment) {
+  std::optional<HiddenTorchrun> hidden;
+  SearchBehind(command, [&](std::span<const std::string> words, std::optional<size_t> at) {
+    if (auto torchrun = ReadQuietly(words, environment)) {
+      hidden = HiddenTorchrun{*std::move(torchrun), at};
+    }
+    return hidden.has_value();
+  });
+  return hidden;
+}
+
+absl::Status Contradiction(int64_t told, absl::string_view launcher, int64_t own,
+                           absl::string_view said_by) {
+  return absl::InvalidArgumentError(absl::StrCat("--world-size ", told, " and ", launcher,
+                                                 "'s own world of ", own, " ranks (", said_by,
+                                                 ") contradict; leave --world-size out"));
+}
+
+void NameTorchrun(WorldCommand& world) {
+  world.launcher = "torchrun";
+  world.dialect = Dialect::kTorchrun;
+}
+
+// accelerate and the like in front.
+absl::Status TakeCounts(const RankLauncher& launcher, WorldCommand& world) {
+  world.launcher = launcher.name;
+  world.dialect = launcher.dialect;
+  world.uncounted = launcher.uncounted;
+  world.one_node = launcher.nodes == 1;
+  world.nodes = world.min_nodes = launcher.nodes.value_or(1);
+  if (!launcher.processes.has_value()) {
+    world.one_a_device = !world.processes.has_value() && launcher.nodes == 1;
+    return absl::OkStatus();
+  }
+  if (world.processes.value_or(*launcher.processes) != *launcher.processes) {
+    return Contradiction(*world.processes, launcher.name, *launcher.processes, launcher.said_by);
+  }
+  world.processes = launcher.processes;
+  world.processes_a_node = *launcher.processes / world.nodes;
+  return absl::OkStatus();
+}
+
+// accelerate or DeepSpeed behind srun, or in a shell's text: only that it is there.
+void FindHiddenLauncher(std::span<const std::string> command, const Environment& environment,
+                        WorldCommand& world) {
+  // What it says of its world is not of interest, and no reason to refuse it.
+  constexpr int64_t kAnyWorld = 1;
+  SearchBehind(command, [&](std::span<const std::string> words, std::optional<size_t>) {
+    const auto launcher = ReadRankLauncher(words, environment, kAnyWorld).value_or(std::nullopt);
+    // A strategy may be called deepspeed, too.
+    if (!launcher.has_value() || launcher->program >= words.size() ||
+        !absl::EndsWith(words[launcher->program], ".py")) {
+      return false;
+    }
+    world.launcher = launcher->name;
+    world.dialect = launcher->dialect;
+    return true;
+  });
 }
 
 }  // namespace
@@ -101,9 +154,19 @@ absl::StatusOr<WorldCommand> ReadWorldCommand(std::span<const std::string> comma
                       ReadTorchrunCommand(command, environment));
   WorldCommand world{.command = {command.begin(), command.end()}, .processes = world_size};
   if (!torchrun.has_value()) {
+    AB_ASSIGN_OR_RETURN(const std::optional<RankLauncher> launcher,
+                        ReadRankLauncher(command, environment, world_size));
+    if (launcher.has_value()) {
+      AB_RETURN_IF_ERROR(TakeCounts(*launcher, world));
+      return world;
+    }
     const std::optional<HiddenTorchrun> hidden = FindHidden(command, environment);
-    world.starts_ranks = hidden.has_value();
-    if (!hidden.has_value() || !hidden->torchrun.elastic()) return world;
+    if (!hidden.has_value()) {
+      FindHiddenLauncher(command, environment, world);
+      return world;
+    }
+    NameTorchrun(world);
+    if (!hidden->torchrun.elastic()) return world;
     world.elastic = true;
     world.nodes = hidden->torchrun.max_nodes;
     world.min_nodes = hidden->torchrun.min_nodes;
@@ -112,7 +175,7 @@ absl::StatusOr<WorldCommand> ReadWorldCommand(std::span<const std::string> comma
     if (!hidden->at.has_value()) return ElasticInAShell(hidden->torchrun, placeholders);
     return Elastic(command, *hidden->at, hidden->torchrun, placeholders, launch_program);
   }
-  world.starts_ranks = true;
+  NameTorchrun(world);
   world.processes_a_node = ProcessesANode(*torchrun);
   world.elastic = torchrun->elastic();
   world.nodes = torchrun->max_nodes;
@@ -126,20 +189,22 @@ absl::StatusOr<WorldCommand> ReadWorldCommand(std::span<const std::string> comma
   const std::optional<int64_t> own = WorldSizeOf(*torchrun, 1);
   world.one_a_device = own != WorldSizeOf(*torchrun, 2);
   if (world.one_a_device) return world;
-  if (world_size.has_value() && world_size != own) return Contradiction(*world_size, *own);
+  if (world_size.has_value() && world_size != own) {
+    return Contradiction(*world_size, world.launcher, *own, "--nnodes times --nproc-per-node");
+  }
   world.processes = own;
   return world;
 }
 
 LauncherFacts FactsOfTraining(const WorldCommand& world, const LauncherFacts& facts,
                               bool single_node) {
-  if (!world.starts_ranks && !world.processes.has_value()) return facts;
+  if (!world.starts_ranks() && !world.processes.has_value()) return facts;
   LauncherFacts training = facts;
-  if (world.starts_ranks) {
+  if (world.starts_ranks()) {
     if (facts.dialect != Dialect::kNone) {
       training.outer.insert(training.outer.begin(), facts.dialect);
     }
-    training.dialect = Dialect::kTorchrun;
+    training.dialect = world.dialect;
   }
   training.rank.reset();
   training.local_rank.reset();

@@ -28,14 +28,22 @@ struct WorldCommand {
   // Fewer than `nodes` only where it is elastic.
   int64_t min_nodes = 1;
   bool one_a_device = false;
-  // A torchrun in it starts the ranks of a node; so many, where that is known.
-  bool starts_ranks = false;
+  // Who starts the ranks of a node in it, for texts ("torchrun", "accelerate launch"), and what
+  // they find themselves by; empty: nobody that is known.
+  std::string launcher;
+  Dialect dialect = Dialect::kNone;
+  // So many ranks a node, where that is known; `uncounted`: it says so where that is not read.
   std::optional<int64_t> processes_a_node;
+  bool uncounted = false;
+  // It says that its world has one node.
+  bool one_node = false;
+  bool starts_ranks() const { return !launcher.empty(); }
 };
 
-// Reads the command. InvalidArgument: torchrun would refuse it, `world_size` (the user's word, if
-// any) contradicts it, or it is elastic and holds a placeholder, whose value would be that of the
-// first world for ever; names the per-worker form then, with `launch_program` in it.
+// Reads the command. InvalidArgument: its launcher would refuse it, or starts a number of ranks
+// that cannot be known here, `world_size` (the user's word, if any) contradicts it, or it is
+// elastic and holds a placeholder, whose value would be that of the first world for ever; names the
+// per-worker form then, with `launch_program` in it.
 absl::StatusOr<WorldCommand> ReadWorldCommand(std::span<const std::string> command,
                                               const Environment& environment,
                                               std::optional<int64_t> world_size,

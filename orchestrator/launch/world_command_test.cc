@@ -13,8 +13,8 @@ using ::testing::HasSubstr;
 
 absl::StatusOr<WorldCommand> Read(absl::string_view text,
                                   std::optional<int64_t> world_size = std::nullopt) {
-  return ReadWorldCommand(std::vector<std::string>(absl::StrSplit(text, ' ')), {}, world_size,
-                          "launch");
+  return ReadWorldCommand(std::vector<std::string>(absl::StrSplit(text, ' ')),
+                          {{"HF_HOME", "/nowhere"}}, world_size, "launch");
 }
 
 // Rows for 1 to 16 ranks; two processes hold a replica.
@@ -49,6 +49,9 @@ TEST(ValuesFor_WorldOfTheCommand, TakesItsRow) {
   EXPECT_EQ(Ranks("torchrun --nproc-per-node=gpu t.py"), 8);
   EXPECT_EQ(Ranks("torchrun --nnodes=2 --nproc-per-node=auto t.py", 6), 8);
   EXPECT_EQ(Ranks("srun python t.py"), 8);
+  EXPECT_EQ(Ranks("accelerate launch --num_machines 2 --num_processes 12 t.py"), 12);
+  EXPECT_EQ(Ranks("accelerate launch t.py", 6), 6);
+  EXPECT_EQ(Ranks("deepspeed --num_gpus 4 t.py", 6), 4);
   EXPECT_EQ(Ranks("srun -n 12 python t.py", std::nullopt, 12), 12);
 }
 
@@ -122,6 +125,8 @@ TEST(ReadWorldCommand_WorldSizeThatTorchrunDenies, IsRefused) {
   EXPECT_THAT(std::string(Read("torchrun --nproc-per-node=4 t.py", 8).status().message()),
               HasSubstr("--world-size 8 and torchrun's own world of 4 ranks"));
   EXPECT_TRUE(Read("torchrun --nproc-per-node=4 t.py", 4).ok());
+  EXPECT_THAT(std::string(Read("accelerate launch --num_processes 4 t.py", 8).status().message()),
+              HasSubstr("accelerate launch's own world of 4 ranks (--num_processes) contradict"));
 }
 
 }  // namespace
