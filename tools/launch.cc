@@ -2,10 +2,13 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "autobatch/base/clock.h"
 #include "autobatch/base/files.h"
 #include "autobatch/base/log.h"
@@ -14,6 +17,7 @@
 #include "orchestrator/core/exit_codes.h"
 #include "orchestrator/dialect/environment.h"
 #include "orchestrator/dialect/read_launcher.h"
+#include "orchestrator/launch/interface_choice.h"
 #include "orchestrator/launch/launch_line.h"
 #include "orchestrator/launch/share_output.h"
 #include "orchestrator/launch/signal_relay.h"
@@ -23,6 +27,8 @@
 #include "orchestrator/launch/worker_identity.h"
 #include "orchestrator/launch/worker_values.h"
 #include "orchestrator/launch/world_command.h"
+#include "orchestrator/nccl/nccl_facts.h"
+#include "orchestrator/net/interfaces.h"
 #include "orchestrator/net/seal.h"
 #include "orchestrator/net/secret.h"
 #include "tools/agreed_run.h"
@@ -104,9 +110,30 @@ int RunWorld(const LaunchLine& line, const Environment& environment, const char*
   return RunAgreed(line, *world, environment, reading.facts, signals);
 }
 
+// Exports what --interface asks for: to this process, so that all that it starts inherits it, and
+// to whoever reads our output. There is no other thread yet.
+absl::Status ExportInterface(LaunchLine& line, Environment& environment) {
+  if (line.interface.empty()) return absl::OkStatus();
+  AB_ASSIGN_OR_RETURN(const std::vector<Interface> interfaces, SystemInterfaces());
+  const LauncherFacts launcher = ReadLauncher(environment).facts;
+  const bool alone = line.coordinator.empty() && line.max_nodes.value_or(1) == 1 &&
+                     line.min_nodes.value_or(1) == 1 && launcher.node_count.value_or(1) == 1 &&
+                     launcher.max_nodes.value_or(1) == 1;
+  AB_ASSIGN_OR_RETURN(line.exports,
+                      InterfaceVariables(line.interface, interfaces, alone, environment,
+                                         InNcclFiles(ReadNcclSettings(), "NCCL_SOCKET_IFNAME")));
+  for (const WorkerVariable& variable : line.exports) {
+    environment[variable.name] = variable.value;
+    if (setenv(variable.name.c_str(), variable.value.c_str(), 1) != 0) {
+      return absl::ErrnoToStatus(errno, absl::StrCat("cannot export ", variable.name));
+    }
+  }
+  return absl::OkStatus();
+}
+
 int Main(int argc, char** argv) {
-  const Environment environment = EnvironmentFrom(environ);
-  const absl::StatusOr<LaunchLine> line =
+  Environment environment = EnvironmentFrom(environ);
+  absl::StatusOr<LaunchLine> line =
       ParseLaunchLine(std::vector<std::string>(argv + 1, argv + argc), environment);
   if (!line.ok()) return Complain(line.status(), kExitUsage);
   if (!line->print_and_exit.empty()) {
@@ -114,6 +141,8 @@ int Main(int argc, char** argv) {
     return written.ok() ? kExitOk : Complain(written, kExitInternal);
   }
   InitLog(argv[0]);
+  const absl::Status exported = ExportInterface(*line, environment);
+  if (!exported.ok()) return Complain(exported, kExitUsage);
   return line->worker ? RunWorker(*line, environment) : RunWorld(*line, environment, argv[0]);
 }
 

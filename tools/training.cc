@@ -26,7 +26,8 @@ int Complain(const absl::Status& status) { return Complain(status, LaunchExitCod
 
 void Shout(absl::string_view text) { WriteAll(STDERR_FILENO, text, "stderr").IgnoreError(); }
 
-int WriteOutput(const LaunchLine& line, const LaunchOutput& output) {
+int WriteOutput(const LaunchLine& line, LaunchOutput output) {
+  output.variables.insert(output.variables.end(), line.exports.begin(), line.exports.end());
   const auto print = [&]() -> absl::Status {
     AB_ASSIGN_OR_RETURN(const std::string text, Formatted(*line.format, output));
     return WriteAll(STDOUT_FILENO, text, "stdout");

@@ -24,7 +24,7 @@ int Complain(const absl::Status& status);
 void Shout(absl::string_view text);
 
 // Instead of a command: the values as `line` asks for them, to stdout or a folder; the exit code.
-int WriteOutput(const LaunchLine& line, const LaunchOutput& output);
+int WriteOutput(const LaunchLine& line, LaunchOutput output);
 
 // The training command with its placeholders filled and its variables set.
 ChildCommand CommandWith(const std::vector<std::string>& command, const TrainingValues& values);

@@ -71,6 +71,7 @@ absl::Status ReadStart(FlagReader& read, LaunchLine& line) {
   read.Read("fallback-batch", line.fallback_batch, WholeNumberFrom(1));
   read.Enum("when-world-changes", line.when_world_changes);
   read.Read("grace", line.grace, TimeSpan);
+  read.Text("interface", line.interface);
   AB_RETURN_IF_ERROR(read.status());
   if (line.fallback_batch.value_or(0) > kMaxMicroBatch) {
     return absl::InvalidArgumentError(absl::StrCat("--fallback-batch: ", *line.fallback_batch,

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "orchestrator/dialect/environment.h"
 #include "orchestrator/launch/share_output.h"
+#include "orchestrator/service/worker_request.h"
 
 namespace autobatch {
 
@@ -39,6 +40,10 @@ struct LaunchLine {
   // Absent: by what the command is.
   std::optional<WorldChange> when_world_changes;
   absl::Duration grace = absl::Seconds(10);
+  // Interfaces for the ranks' own traffic; empty: the libraries' choice.
+  std::string interface;
+  // What this node exports beside the record's values, once that is known.
+  std::vector<WorkerVariable> exports;
 
   // Instead of starting a command. At most one is set.
   std::optional<LaunchFormat> format;

@@ -44,7 +44,11 @@ po::options_description StartOptions() {
              "a new round while the command runs: keep it, restart it on the new record, or stop "
              "it (default: keep an elastic torchrun, whose workers ask again; else stop)")
       .Value("grace", "T",
-             "from SIGTERM to SIGKILL for what the command leaves behind (default: 10s)");
+             "from SIGTERM to SIGKILL for what the command leaves behind (default: 10s)")
+      .Value(
+          "interface", "NAME|NETWORK,…",
+          "for the ranks' own traffic: eth0, or the one with an address in 10.1.0.0/16; exported "
+          "as NCCL, Gloo and TensorPipe each want it (default: what they choose)");
 }
 
 po::options_description HostOptions() {

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "autobatch/base/files.h"
 
 namespace autobatch {
@@ -42,6 +43,14 @@ std::string Cut(absl::string_view value) {
   return absl::StrCat(value.substr(0, kLongestValue), "...");
 }
 
+// The settings of a file, line by line.
+template <typename F>
+void ForEachLine(const std::string& text, F take) {
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    take(absl::StripAsciiWhitespace(line.substr(0, line.find('#'))));
+  }
+}
+
 // Keeps what stands there already: earlier sources come first.
 void Take(absl::string_view line, std::map<std::string, std::string>& facts) {
   const size_t equals = line.find('=');
@@ -51,9 +60,7 @@ void Take(absl::string_view line, std::map<std::string, std::string>& facts) {
 }
 
 void TakeFile(const std::string& text, std::map<std::string, std::string>& facts) {
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    Take(absl::StripAsciiWhitespace(line.substr(0, line.find('#'))), facts);
-  }
+  ForEachLine(text, [&facts](absl::string_view line) { Take(line, facts); });
 }
 
 }  // namespace
@@ -70,6 +77,17 @@ NcclSettings ReadNcclSettings() {
   if (!user_file.empty()) settings.user_file = ReadFile(user_file).value_or("");
   settings.system_file = ReadFile("/etc/nccl.conf").value_or("");
   return settings;
+}
+
+std::string InNcclFiles(const NcclSettings& settings, absl::string_view name) {
+  std::string value;
+  for (const std::string* const file : {&settings.user_file, &settings.system_file}) {
+    ForEachLine(*file, [&](absl::string_view line) {
+      if (!absl::ConsumePrefix(&line, name) || !absl::ConsumePrefix(&line, "=")) return;
+      if (value.empty()) value = std::string(line);
+    });
+  }
+  return value;
 }
 
 std::vector<std::pair<std::string, std::string>> NcclFacts(

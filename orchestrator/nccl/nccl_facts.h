@@ -24,6 +24,10 @@ struct NcclSettings {
 // Of this process: its environment and the files of this machine.
 NcclSettings ReadNcclSettings();
 
+// What the files say of this variable, which is NCCL's where the environment does not; empty:
+// nothing.
+std::string InNcclFiles(const NcclSettings& settings, absl::string_view name);
+
 // Everything that must be the same on all nodes for NCCL to work between them: ranks that differ in
 // it wait for each other for ever, so it is compared before. Sorted by name; "nccl_version" is
 // among them where `library` is given, else it says that there is none. Left out is what may differ

@@ -55,5 +55,14 @@ TEST(NcclFactsTest, ThisProcess_HasAnEnvironment) {
   EXPECT_THAT(facts, testing::Contains(Pair("NCCL_TEST_OF_OURS", "7")));
 }
 
+TEST(InNcclFiles_UsersFile, GoesBeforeTheSystems) {
+  const NcclSettings settings{
+      .user_file = "# NCCL_SOCKET_IFNAME=no\n NCCL_SOCKET_IFNAME=eth0 # x\n",
+      .system_file = "NCCL_SOCKET_IFNAME=eth1\nNCCL_IB_DISABLE=1"};
+  EXPECT_EQ(InNcclFiles(settings, "NCCL_SOCKET_IFNAME"), "eth0");
+  EXPECT_EQ(InNcclFiles(settings, "NCCL_IB_DISABLE"), "1");
+  EXPECT_EQ(InNcclFiles(settings, "NCCL_SOCKET"), "");
+}
+
 }  // namespace
 }  // namespace autobatch

@@ -41,6 +41,30 @@ class LaunchTest(unittest.TestCase):
         record = json.loads(pathlib.Path(self.agent.record).read_text())
         self.assertEqual(said["environment"]["AUTOBATCH_DIGEST"], record["digest"])
 
+    def test_one_choice_of_interface_is_exported_for_every_library(self):
+        self.agent.agree(16)
+        show = ["sh", "-c", "echo $NCCL_SOCKET_IFNAME $GLOO_SOCKET_IFNAME $TP_SOCKET_IFNAME"]
+        run = self.worker("--interface", "127.0.0.0/8", "--", *show)
+        self.assertEqual((run.returncode, run.stdout), (0, "=lo lo lo\n"), run.stderr)
+        run = self.worker("--interface", "lo", "--format", "env")
+        self.assertIn("export GLOO_SOCKET_IFNAME=lo\n", run.stdout)
+        self.assertEqual(self.worker("--", *show).stdout, "\n")
+
+    def test_interface_that_cannot_be_is_refused_with_those_that_can(self):
+        self.agent.agree(16)
+        for choice, environment, says in (
+                ("none0", {}, "--interface none0: there is no such interface on this host; there are lo (127.0.0.1)"),
+                ("10.0.0.0/99", {}, "no network such as"),
+                ("", {}, "--interface is empty"),
+                ("lo", {"GROUP_WORLD_SIZE": 2, "GROUP_RANK": 0}, "the job has other nodes"),
+                ("lo", {"NCCL_SOCKET_IFNAME": "^lo"}, "NCCL_SOCKET_IFNAME='^lo' contradict"),
+                ("lo", {"GLOO_SOCKET_IFNAME": "eth9"}, "GLOO_SOCKET_IFNAME='eth9' contradict")):
+            run = self.worker("--interface", choice, "--", "touch", self.folder / "started",
+                              environment=launched.environment(**RANK, **environment))
+            self.assertEqual(run.returncode, 2, run.stderr)
+            self.assertIn(says, run.stderr)
+        self.assertFalse((self.folder / "started").exists())
+
     def test_workers_own_exit_code_and_signals_are_those_of_the_command(self):
         self.agent.agree(16)
         self.assertEqual(self.worker("--", "sh", "-c", "exit 23").returncode, 23)
