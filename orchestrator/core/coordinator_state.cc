@@ -1,6 +1,10 @@
 #include "orchestrator/core/coordinator_state.h"
 
+#include <set>
+
 #include "absl/strings/str_cat.h"
+#include "autobatch/base/status_macros.h"
+#include "autobatch/types/json.h"
 #include "orchestrator/wire/message_rules.h"
 
 namespace autobatch {
@@ -27,8 +31,12 @@ absl::Status ValidateState(const CoordinatorState& state, absl::string_view run_
       (state.committed_round > 0) != !state.members.empty()) {
     return wrong("committed_round, committed_digest and members are there together or not at all");
   }
+  std::set<absl::string_view> agents;
   for (const StateMember& member : state.members) {
     if (member.agent.empty() || member.incarnation.empty()) return wrong("a member has no name");
+    if (!agents.insert(member.agent).second) {
+      return wrong(absl::StrCat("member ", member.agent, " is there twice"));
+    }
   }
   if (state.min_nodes < 0 || state.max_nodes < state.min_nodes) {
     return wrong(absl::StrCat("min_nodes ", state.min_nodes, " and max_nodes ", state.max_nodes));
@@ -37,6 +45,12 @@ absl::Status ValidateState(const CoordinatorState& state, absl::string_view run_
     if (option.name.empty()) return wrong("an option has no name");
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<CoordinatorState> ReadState(absl::string_view json, absl::string_view run_id) {
+  AB_ASSIGN_OR_RETURN(CoordinatorState state, FromJson<CoordinatorState>(json));
+  AB_RETURN_IF_ERROR(ValidateState(state, run_id));
+  return state;
 }
 
 }  // namespace autobatch

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "orchestrator/wire/agent_messages.h"
 
@@ -45,6 +46,9 @@ BOOST_DESCRIBE_STRUCT(CoordinatorState, (),
 // Whether a state that was read is one that a coordinator of this run wrote. InvalidArgument names
 // the field, FailedPrecondition the other run.
 absl::Status ValidateState(const CoordinatorState& state, absl::string_view run_id);
+
+// Reads what ToJson() wrote, and validates it. Errors of both.
+absl::StatusOr<CoordinatorState> ReadState(absl::string_view json, absl::string_view run_id);
 
 }  // namespace autobatch
 

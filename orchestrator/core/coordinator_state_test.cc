@@ -29,10 +29,11 @@ std::string Complaint(F spoil) {
 }
 
 TEST(CoordinatorStateTest, State_SurvivesTheDisk) {
-  const auto back = FromJson<CoordinatorState>(ToJson(Sample()));
-  ASSERT_TRUE(back.ok());
+  const auto back = ReadState(ToJson(Sample()), "r");
+  ASSERT_TRUE(back.ok()) << back.status();
   EXPECT_EQ(ToJson(*back), ToJson(Sample()));
-  EXPECT_EQ(ValidateState(*back, "r"), absl::OkStatus());
+  EXPECT_TRUE(absl::IsFailedPrecondition(ReadState(ToJson(Sample()), "x").status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadState("{", "r").status()));
 }
 
 TEST(CoordinatorStateTest, EveryField_IsChecked) {
@@ -45,6 +46,8 @@ TEST(CoordinatorStateTest, EveryField_IsChecked) {
   EXPECT_THAT(Complaint([](S& s) { s.committed_digest = ""; }), HasSubstr("not at all"));
   EXPECT_THAT(Complaint([](S& s) { s.members.clear(); }), HasSubstr("not at all"));
   EXPECT_THAT(Complaint([](S& s) { s.members[0].agent = ""; }), HasSubstr("no name"));
+  EXPECT_THAT(Complaint([](S& s) { s.members.push_back(s.members[0]); }),
+              HasSubstr("member a is there twice"));
   EXPECT_THAT(Complaint([](S& s) { s.min_nodes = -1; }), HasSubstr("min_nodes -1"));
   EXPECT_THAT(Complaint([](S& s) { s.max_nodes = 0; }), HasSubstr("max_nodes 0"));
   EXPECT_THAT(Complaint([](S& s) { s.options[0].name = ""; }), HasSubstr("option has no name"));

@@ -11,9 +11,9 @@
 #include "absl/strings/str_join.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/trial/child_process.h"
-#include "autobatch/trial/line_reader.h"
 #include "autobatch/types/json.h"
 #include "orchestrator/nccl/reduce_protocol.h"
+#include "orchestrator/nccl/reduce_replies.h"
 
 namespace autobatch {
 namespace {
@@ -68,12 +68,12 @@ class Conversation {
   // told to give up.
   absl::StatusOr<std::optional<ReduceReply>> Next(SteadyTime deadline, const CancelSignal& cancel) {
     while (true) {
-      AB_ASSIGN_OR_RETURN(std::optional<ReduceReply> reply, ReadReply());
+      AB_ASSIGN_OR_RETURN(std::optional<ReduceReply> reply, replies_.Next());
       if (reply.has_value()) return reply;
       if (ended_) return std::nullopt;
       std::string bytes;
       const ChildEvent event = child_->Wait(Add(deadline, kReportSlack), cancel, bytes);
-      lines_.Append(bytes);
+      replies_.Append(bytes);
       switch (event) {
         case ChildEvent::kOutput:
         case ChildEvent::kClosed:
@@ -122,11 +122,11 @@ class Conversation {
   }
 
  private:
-  explicit Conversation(absl::Duration abort_grace)
-      : abort_grace_(abort_grace), lines_(kMostReduceLine) {}
+  explicit Conversation(absl::Duration abort_grace) : abort_grace_(abort_grace) {}
 
   std::string Waiting() const {
-    return std::string(phase_.has_value() ? PhaseWords(*phase_) : "for libraries to load");
+    const std::optional<ReducePhase>& phase = replies_.phase();
+    return std::string(phase.has_value() ? PhaseWords(*phase) : "for libraries to load");
   }
 
   std::string Tail() const {
@@ -136,27 +136,11 @@ class Conversation {
     return absl::StrCat("; it wrote: ", out, out.empty() || err.empty() ? "" : "\n", err);
   }
 
-  absl::StatusOr<std::optional<ReduceReply>> ReadReply() {
-    while (true) {
-      AB_ASSIGN_OR_RETURN(const std::optional<std::string> line, lines_.Next());
-      if (!line.has_value()) return std::nullopt;
-      AB_ASSIGN_OR_RETURN(ReduceReply reply, FromJson<ReduceReply>(*line));
-      if (reply.type == ReduceReplyType::kPhase) {
-        phase_ = reply.phase;
-      } else if (reply.type == ReduceReplyType::kFailure) {
-        return ToStatus(reply.failure.value_or(ReduceFailure()));
-      } else {
-        return reply;
-      }
-    }
-  }
-
   const absl::Duration abort_grace_;
   std::unique_ptr<ChildProcess> child_;
-  LineReader lines_;
+  ReduceReplies replies_;
   bool ended_ = false;
   bool finished_ = false;
-  std::optional<ReducePhase> phase_;
 };
 
 class ChildIdHolder final : public UniqueIdHolder {

@@ -52,7 +52,8 @@ int Run() {
     dprintf(std::atoi(std::getenv("AUTOBATCH_REPORT_FD")), "no JSON\n");
     channel->WaitForClose(absl::InfiniteDuration());
   } else if (mode == "other") {
-    channel->Send({.type = ReduceReplyType::kUniqueId, .unique_id = "ab"}).IgnoreError();
+    channel->Send({.type = ReduceReplyType::kUniqueId, .unique_id = std::string(256, 'a')})
+        .IgnoreError();
   } else if (mode == "wait") {
     channel->WaitForClose(absl::InfiniteDuration());
     std::printf("let go\n");

@@ -26,12 +26,12 @@ absl::StatusOr<std::optional<CoordinatorState>> LoadState(const SealedFile& file
                                      "; which rounds were used is not known any more: start a run "
                                      "of another name, with a state of its own"));
   }
-  AB_ASSIGN_OR_RETURN(CoordinatorState state, FromJson<CoordinatorState>(*text));
-  if (const absl::Status valid = ValidateState(state, run_id); !valid.ok()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(file.path(), ": ", valid.message(), "; give this run a folder of its own"));
+  absl::StatusOr<CoordinatorState> state = ReadState(*text, run_id);
+  if (!state.ok()) {
+    return absl::FailedPreconditionError(absl::StrCat(file.path(), ": ", state.status().message(),
+                                                      "; give this run a folder of its own"));
   }
-  return state;
+  return *std::move(state);
 }
 
 namespace {

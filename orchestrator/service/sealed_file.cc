@@ -38,18 +38,22 @@ std::string SealedFile::Sealed(absl::string_view content) const {
 
 absl::StatusOr<std::string> SealedFile::Read() const {
   AB_ASSIGN_OR_RETURN(const std::string text, ReadFile(path_));
+  return Open(text);
+}
+
+absl::StatusOr<std::string> SealedFile::Open(absl::string_view text) const {
   if (text.empty()) return Damaged("empty");
   const size_t end = text.find('\n');
-  const absl::string_view head = absl::string_view(text).substr(0, end);
+  const absl::string_view head = text.substr(0, end);
   const std::vector<absl::string_view> words = absl::StrSplit(head, ' ');
   if (words[0] != kFormat) {
     return Damaged(absl::StrCat("no file of the format ", kFormat));
   }
   size_t length = 0;
-  if (end == std::string::npos || words.size() != 3 || !absl::SimpleAtoi(words[1], &length)) {
+  if (end == absl::string_view::npos || words.size() != 3 || !absl::SimpleAtoi(words[1], &length)) {
     return Damaged("torn within its first line");
   }
-  std::string content = text.substr(end + 1);
+  std::string content(text.substr(end + 1));
   if (content.size() != length) {
     return Damaged(absl::StrCat("torn: ", content.size(), " of ", length, " bytes are there"));
   }

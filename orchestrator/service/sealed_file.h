@@ -38,6 +38,9 @@ class SealedFile {
   // secret or no such file at all; the message says which.
   absl::StatusOr<std::string> Read() const;
 
+  // The content of a file that has this text. Errors as Read()'s.
+  absl::StatusOr<std::string> Open(absl::string_view text) const;
+
  private:
   std::string Sealed(absl::string_view content) const;
   absl::Status Damaged(absl::string_view how) const;
