@@ -19,6 +19,17 @@ namespace {
 // allocates, and runs at nearly twice the batch that the reserved peak promises.
 constexpr double kBetweenBlocks = 0.03;
 
+// Peaks that differ by no more are the same: what is read from outside, or of a process's whole
+// memory, never is twice.
+constexpr double kSamePeak = 1.01;
+
+// Whether a trial of more steps than `shorter` needed no more memory.
+bool IsNoMore(const Observation& longer, const Observation& shorter) {
+  return longer.trial.batch == shorter.trial.batch && longer.StepsRun() > shorter.StepsRun() &&
+         static_cast<double>(longer.PeakReserved()) <=
+             kSamePeak * static_cast<double>(shorter.PeakReserved());
+}
+
 // What a trial that says it ran shows to be wrong with it.
 std::optional<Failure> Distrust(const Observation& observation) {
   const TrialSpec& trial = observation.trial;
@@ -139,6 +150,7 @@ void Search::SetTimeLeft(absl::Duration time_left) {
 
 void Search::Stop(Failure why) {
   if (over_) return;
+  if (unsettled_.has_value()) AcceptUnsettled();
   if (laboured_.has_value()) {
     outcome_.warnings.push_back(absl::StrCat("a batch of ", laboured_->ran.batch,
                                              " was long in warming up, and whether a smaller one "
@@ -165,10 +177,12 @@ void Search::TakeSuccess(const Observation& observation) {
   if (candidate && over && peak <= *room_bytes_ - trial.reserve_bytes && !reconfirmed_) {
     // It kept to its budget, but the trial itself has shown that more must be held back.
     reconfirmed_ = true;
+    unsettled_.reset();
     again_ = Spec(trial.purpose, trial.batch);
     return;
   }
   if (over) {
+    unsettled_.reset();
     // It ran, so its memory is known, and tells the fit more than a failure would.
     bracket_.AddRan(RanOf(observation));
     TakeCeiling(observation, OverBudget(observation, *budget));
@@ -186,13 +200,20 @@ void Search::TakeCandidate(const Observation& observation) {
   const int64_t steps = observation.StepsRun();
   const Settling settling = SettlingOf(observation.steps);
   const bool calm = settling.IsCalm(options_.confirm_steps);
+  const Candidate ran = {RanOf(observation), observations_.size() - 1, room_bytes_};
+  // More steps that need no more memory: it did not grow, whatever the trial says of itself.
+  const std::optional<Candidate> shorter = std::exchange(unsettled_, std::nullopt);
+  const bool unsettled =
+      observation.unsettled &&
+      !(shorter.has_value() && IsNoMore(observation, observations_[shorter->index]));
   // Most trials go on by themselves; where they cannot, the next one is longer.
   TrialSpec longer = Spec(trial.purpose, trial.batch);
   longer.steps = 2 * steps;
-  if ((observation.unsettled || (!calm && settling.calm_steps > 0)) &&
+  if ((unsettled || (!calm && settling.calm_steps > 0)) &&
       longer.steps <= kMaxStepsFactor * options_.confirm_steps &&
       IsTimeFor(longer, absl::Milliseconds(observation.trial_ms))) {
     again_ = longer;
+    if (calm) unsettled_ = ran;
     return;
   }
   if (!calm) {
@@ -204,26 +225,43 @@ void Search::TakeCandidate(const Observation& observation) {
                                                       " runs only with allocator retries")});
     return;
   }
-  if (observation.unsettled) {
-    outcome_.warnings.push_back(
-        absl::StrCat("memory still grew after ", steps, " steps at a batch of ", trial.batch));
-  }
-  const Candidate ran = {RanOf(observation), observations_.size() - 1, room_bytes_};
+  if (unsettled) WarnOfGrowth(observation);
+  Accept(ran);
+}
+
+void Search::Accept(const Candidate& candidate) {
   if (laboured_.has_value()) {
     // This was the look below it.
-    bracket_.AddRan(ran.ran);
+    bracket_.AddRan(candidate.ran);
     Confirm(*std::exchange(laboured_, std::nullopt));
     return;
   }
+  const Observation& observation = observations_[candidate.index];
   // What is verified was looked below when it was found.
-  verified_ = trial.purpose == TrialPurpose::kVerify;
-  const int64_t look = ShortOf(trial.batch);
+  verified_ = observation.trial.purpose == TrialPurpose::kVerify;
+  const int64_t look = ShortOf(candidate.ran.batch);
   const bool looked = bracket_.confirmed().has_value() && bracket_.confirmed()->batch >= look;
-  if (settling.late_retries > 0 && !verified_ && !looked && look >= first_batch_) {
-    laboured_ = ran;
+  if (SettlingOf(observation.steps).late_retries > 0 && !verified_ && !looked &&
+      look >= first_batch_) {
+    laboured_ = candidate;
     return;
   }
-  Confirm(ran);
+  Confirm(candidate);
+}
+
+void Search::WarnOfGrowth(const Observation& observation) {
+  outcome_.warnings.push_back(
+      absl::StrCat("memory still grew after ", observation.StepsRun(), " steps at a batch of ",
+                   observation.trial.batch,
+                   ": where inputs differ in length or size, let the largest come first in a "
+                   "trial, or pad to it; else the answer holds only for what the trials saw"));
+}
+
+void Search::AcceptUnsettled() {
+  const Candidate candidate = *std::exchange(unsettled_, std::nullopt);
+  again_.reset();
+  WarnOfGrowth(observations_[candidate.index]);
+  Accept(candidate);
 }
 
 void Search::Confirm(const Candidate& candidate) {
@@ -272,59 +310,10 @@ void Search::TakeFailure(const Observation& observation, const Failure& failure)
   TakeCeiling(observation, failure);
 }
 
-void Search::TakeCeiling(const Observation& observation, const Failure& failure) {
-  const TrialSpec& trial = observation.trial;
-  const bool memory = IsMemoryCeiling(failure.kind);
-  if (trial.purpose == TrialPurpose::kVerify) {
-    verify_ = false;
-    // Of a cache, an identical device or an estimator.
-    outcome_.warnings.push_back(
-        absl::StrCat("the first guess of ", trial.batch, " does not fit: ", failure.message));
-  }
-  const BatchBound bound = memory                                  ? BatchBound::kMemory
-                           : failure.kind == FailureKind::kTimeout ? BatchBound::kTimeLimit
-                                                                   : BatchBound::kFailure;
-  broken_promise_ = trial.purpose == TrialPurpose::kConfirm && SureOf(trial.batch) &&
-                    !bracket_.ran_below_ceiling();
-  bracket_.AddFailed(trial.batch, bound);
-  if (laboured_.has_value() && laboured_->ran.batch >= trial.batch) laboured_.reset();
-  const int64_t least = std::max(rule_.Least(), first_batch_);
-  if (trial.batch > least) {
-    if (memory || trial.purpose == TrialPurpose::kVerify) return;
-    // Ceilings come down: the last one is what bounds the answer.
-    if (!ceiling_warning_.has_value()) {
-      ceiling_warning_ = outcome_.warnings.size();
-      outcome_.warnings.emplace_back();
-    }
-    outcome_.warnings[*ceiling_warning_] = absl::StrCat(
-        "a batch of ", trial.batch, " does not fail for memory (", EnumName(failure.kind),
-        "): ", failure.message, "; batches from there on are taken as unsafe");
-    return;
-  }
-  if (!memory) {
-    Fail(first_failure_.value_or(failure));
-    return;
-  }
-  // Not even the least batch fits: say how much it wants, and of how much.
-  Failure nothing = failure;
-  nothing.kind = FailureKind::kOutOfMemory;
-  const int64_t need = observation.PeakReserved() + failure.requested_bytes.value_or(0);
-  nothing.message = absl::StrCat("not even a batch of ", trial.batch, " fits");
-  if (need > 0) absl::StrAppend(&nothing.message, ": it needs at least ", FormatBytes(need));
-  if (const std::optional<int64_t> budget = BudgetBytes(); budget.has_value()) {
-    absl::StrAppend(&nothing.message, need > 0 ? ", and" : ":", " the budget is ",
-                    FormatBytes(*budget));
-  }
-  absl::StrAppend(&nothing.message, " (", failure.message, ")");
-  if (nothing.advice.empty()) {
-    nothing.advice = "free the device's memory, raise the limit, or make the workload smaller";
-  }
-  Fail(std::move(nothing));
-}
-
 bool Search::RetryOnce(const Observation& observation) {
   const TrialSpec& trial = observation.trial;
-  if (retried_batch_ == trial.batch) return false;
+  if (retried_batch_ == trial.batch) believed_ = observation.failure->kind;
+  if (retried_batch_ == trial.batch || believed_ == observation.failure->kind) return false;
   bool retry = false;
   switch (observation.failure->kind) {
     case FailureKind::kSuspectedOutOfMemory:

@@ -103,8 +103,13 @@ class Search {
   // A candidate that ran within its budget: it is confirmed, or what it lacks comes next.
   void TakeCandidate(const Observation& observation);
   void Confirm(const Candidate& candidate);
+  // Confirms what ran and lacks nothing, or asks for a look below it first.
+  void Accept(const Candidate& candidate);
+  // The same of what is unsettled, nothing further having told.
+  void AcceptUnsettled();
+  void WarnOfGrowth(const Observation& observation);
   void TakeFailure(const Observation& observation, const Failure& failure);
-  // The batch is too large, for memory or for something else.
+  // The batch is too large, for memory or for something else (search_ceiling.cc).
   void TakeCeiling(const Observation& observation, const Failure& failure);
   bool RetryOnce(const Observation& observation);
   void Fail(Failure failure);
@@ -159,8 +164,12 @@ class Search {
   // The same batch once more: a retry, more steps, or a smaller budget.
   std::optional<TrialSpec> again_;
   std::optional<int64_t> retried_batch_;
+  // What failed again when it was tried again: from then on it is believed at once.
+  std::optional<FailureKind> believed_;
   // Laboured: it is confirmed once the one a little below it has run.
   std::optional<Candidate> laboured_;
+  // Memory still grew: more steps of the same batch are to tell whether that was noise.
+  std::optional<Candidate> unsettled_;
   bool reconfirmed_ = false;
   // The fit was sure of the last batch that failed, and nothing has run since the first failure.
   bool broken_promise_ = false;

@@ -17,6 +17,8 @@ constexpr int64_t kUnsureGrowth = 2;
 // that half of its memory is missing.
 constexpr int64_t kFewSamples = 20;
 constexpr double kFewSamplesDoubt = 0.5;
+// This part of what an answer may fall short by is not worth a trial of its own.
+constexpr int64_t kHair = 4;
 // After so many trials the workload answers at random, or the range is absurd: what ran is
 // confirmed, and after some more it is the end.
 constexpr size_t kSettleAfter = 48;
@@ -34,6 +36,10 @@ void Search::Plan() {
   if (over_) return;
   next_.reset();
   if (verified_) return Finish();
+  if (again_.has_value() && unsettled_.has_value() && !IsTimeFor(*again_, absl::ZeroDuration())) {
+    AcceptUnsettled();
+    return Plan();
+  }
   if (again_.has_value()) {
     if (!IsTimeFor(*again_, absl::ZeroDuration())) return Stop(TimeIsUp());
     next_ = again_;
@@ -87,7 +93,10 @@ Search::Choice Search::Choose() const {
     const double even = std::sqrt(static_cast<double>(largest->batch) * static_cast<double>(aim));
     return {TrialPurpose::kExplore, std::min(grown, static_cast<int64_t>(std::ceil(even)))};
   }
-  const int64_t batch = std::clamp(rule_.Floor(guess), better, most);
+  int64_t batch = std::clamp(rule_.Floor(guess), better, most);
+  // Where it fails, `better` would be next, for a hair's breadth: it goes first then, and its own
+  // failure is the end.
+  if (bracket_.ceiling().has_value() && batch - better < Width(better) / kHair) batch = better;
   // A trial that can be the last one confirms at once.
   const int64_t end = std::min(below, NearbyGuess(*largest));
   const bool last = end < INT64_MAX && end - batch < Width(batch);

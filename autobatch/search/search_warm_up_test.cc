@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -136,17 +137,66 @@ TEST(SearchWarmUpTest, TimeLimit_KeepsToThePlannedSteps) {
   }
 }
 
+// The peak grows by 2 % each time that the steps double, up to `settles_at` of them.
+void GrowUntil(int64_t settles_at, Observation& observation) {
+  const int64_t steps = observation.trial.steps;
+  if (!observation.ok() || steps < 8) return;
+  observation.unsettled = steps < settles_at;
+  const double doublings = std::log2(static_cast<double>(std::min(steps, settles_at)) / 8);
+  int64_t& peak = observation.steady->reserved_bytes;
+  peak += static_cast<int64_t>(0.02 * doublings * static_cast<double>(peak));
+}
+
+// There is room for the growth.
+SearchOptions UpTo(int64_t batch) {
+  SearchOptions options = Plain();
+  options.max_batch = batch;
+  return options;
+}
+
 TEST(SearchWarmUpTest, UnsettledPeak_GetsMoreStepsUpToAPoint) {
   for (const int64_t settles_at : {16, 64}) {
     FakeCurve::Options curve = Line();
-    curve.meddle = [&](Observation& observation, int64_t) {
-      observation.unsettled = observation.trial.steps < settles_at;
-    };
-    const Search search = Finish(Plain(), curve);
+    curve.meddle = [&](Observation& observation, int64_t) { GrowUntil(settles_at, observation); };
+    const Search search = Finish(UpTo(50), curve);
     const Observation& confirming = search.observations()[*search.outcome().confirming_observation];
-    EXPECT_EQ(confirming.trial.batch, kFits);
+    EXPECT_EQ(confirming.trial.batch, 50);
     EXPECT_EQ(confirming.trial.steps, std::min<int64_t>(settles_at, 32));
     EXPECT_EQ(Warnings(search).find("memory still grew") != std::string::npos, settles_at > 32);
+  }
+}
+
+TEST(SearchWarmUpTest, NoiseOfAFlatPeak_IsNoGrowthOnceMoreStepsTookNoMore) {
+  FakeCurve::Options curve = Line();
+  curve.noise = 0.004;
+  curve.meddle = [](Observation& observation, int64_t) { observation.unsettled = true; };
+  const Search search = Finish(Plain(), curve);
+  const Observation& confirming = search.observations()[*search.outcome().confirming_observation];
+  EXPECT_EQ(confirming.trial.steps, 16);
+  EXPECT_EQ(Warnings(search), "");
+}
+
+// An hour for all of it, of which nothing is left for more steps once the batch has run.
+TEST(SearchWarmUpTest, UnsettledPeakAndNoTimeForMoreSteps_IsTheAnswerAllTheSame) {
+  for (const bool stopped : {false, true}) {
+    FakeCurve::Options options = Line();
+    options.meddle = [](Observation& observation, int64_t) { GrowUntil(64, observation); };
+    FakeCurve curve(options);
+    Search search = *Search::Create(UpTo(50));
+    search.SetTimeLeft(absl::Hours(1));
+    while (search.NextTrial()->purpose == TrialPurpose::kExplore) {
+      search.Observe(curve.Run(*search.NextTrial()));
+    }
+    const int64_t batch = search.NextTrial()->batch;
+    search.Observe(curve.Run(*search.NextTrial()));
+    ASSERT_EQ(search.NextTrial()->steps, 16);
+    if (stopped) {
+      search.Stop({.kind = FailureKind::kCancelled, .message = "interrupted"});
+    } else {
+      search.SetTimeLeft(absl::Milliseconds(1));
+    }
+    EXPECT_EQ(search.outcome().confirmed_batch, batch);
+    EXPECT_THAT(Warnings(search), HasSubstr("memory still grew after 8 steps"));
   }
 }
 

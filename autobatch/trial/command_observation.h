@@ -31,7 +31,7 @@ Observation Watched(const CommandMemory& memory, const std::vector<StepObservati
                     const std::optional<Hello>& hello, const std::optional<Failure>& failure);
 
 // Whether memory still grew in the last step of `device` (the observer's `index`-th; it is null
-// where nothing observes), and in a warning what helps then.
+// where nothing observes).
 void JudgeGrowth(const ObserverFile* observer, size_t index, const TrialSpec& trial,
                  std::span<const std::string> command, Observation& device);
 

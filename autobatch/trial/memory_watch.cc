@@ -5,6 +5,8 @@ namespace {
 
 constexpr double kNoticed = 1.001;
 constexpr double kGrown = 1.01;
+// Of the time: what a program does once it has trained.
+constexpr double kEnding = 1.0 / 16;
 // With fewer a rise cannot be placed in the run.
 constexpr int64_t kLeastReadings = 24;
 
@@ -31,9 +33,10 @@ int64_t MemoryWatch::PeakAt(absl::Duration time) const {
 
 bool MemoryWatch::StillGrew() const {
   if (readings_ < kLeastReadings) return false;
-  const int64_t before = PeakAt(last_ * 0.75);
-  const int64_t middle = PeakAt(last_ * 0.875);
-  const int64_t end = PeakAt(last_);
+  const absl::Duration trained = last_ * (1 - kEnding);
+  const int64_t before = PeakAt(trained * 0.75);
+  const int64_t middle = PeakAt(trained * 0.875);
+  const int64_t end = PeakAt(trained);
   return static_cast<double>(middle) > kGrown * before &&
          static_cast<double>(end) > kGrown * middle;
 }

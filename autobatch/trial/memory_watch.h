@@ -24,7 +24,8 @@ class MemoryWatch {
   int64_t peak_bytes() const { return peak_; }
 
   // In both halves of the last quarter of its time the peak grew by more than 1 %: more steps may
-  // need more. False of a run too short to tell.
+  // need more. The program's own end is left out, where destructors touch what no step did. False
+  // of a run too short to tell.
   bool StillGrew() const;
 
  private:

@@ -18,6 +18,21 @@ for _ in range(steps):
     work = b"x" * (batch << 20)
 """
 
+# A long start, and then steps of the same memory or, as asked, of 4 MiB more each time.
+WITH_IMPORTS = """
+import sys
+batch, steps, growth = map(int, sys.argv[1:])
+base = []
+for _ in range(40):
+    base.append(b"m" * (1 << 20))
+    for _ in range(10):
+        work = b"i" * (4 << 20)
+for step in range(steps):
+    for _ in range(8):
+        work = None
+        work = b"x" * ((batch + 4 * growth * step) << 20)
+"""
+
 HELPED = """
 import autobatch
 with autobatch.trial():
@@ -109,6 +124,17 @@ class ProbeCommandTest(unittest.TestCase):
         self.assertEqual(confirming["method"], "python")
         self.assertEqual(confirming["batch_seen"], 64)
         self.assertEqual(len(confirming["steps"]), confirming["trial"]["steps"])
+
+    def test_memory_of_the_cpu_that_grows_is_told_and_flat_steps_after_a_long_start_are_not(self):
+        script = self.script(WITH_IMPORTS)
+        for growth in (0, 1):
+            run, report = self.run_probe("--max-batch", "32", "--", sys.executable, script, "{batch}", "{steps}",
+                                         str(growth))
+            self.assertEqual(run.returncode, 0, run.stderr)
+            [device] = report["devices"]
+            self.assertEqual(device["confirmed_batch"], 32)
+            warnings = " ".join(device["warnings"])
+            self.assertEqual("memory still grew after 32 steps" in warnings, growth == 1, run.stderr)
 
     def test_launcher_of_two_ranks_is_one_trial_with_both_ranks_memory_and_both_are_counted(self):
         launcher = self.folder / "torchrun"

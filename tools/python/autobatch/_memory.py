@@ -54,8 +54,9 @@ class Memory:
     def synchronize(self) -> None:
         """Waits for the device: times then belong to what ran before."""
 
-    # Growth of the peak that is noise and no trend.
-    noise = 0
+    def noise(self, peak: int) -> int:
+        """Growth above this peak that is noise and no trend."""
+        return 0
 
     def nearly_full(self, budget: Optional[int]) -> bool:
         peak = self.peak()["reserved_bytes"]
@@ -69,7 +70,9 @@ class CpuMemory(Memory):
     """What the process holds of the host's memory, the interpreter and its libraries included: the probe's
     own limit counts these too."""
 
-    noise = 4 << 20
+    def noise(self, peak: int) -> int:
+        # The heap of a process of some size comes and goes in pieces that grow with it.
+        return max(4 << 20, peak // 100)
 
     def __init__(self) -> None:
         self._can_reset = True

@@ -8,7 +8,7 @@ import os
 import statistics
 import sys
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from . import _failures, _memory
 from ._channel import PROTOCOL, Channel, rank_of_world
@@ -349,7 +349,7 @@ class Session:
             return otherwise
 
 
-def summarize(steps: List[Json], noise: int, has_memory: bool = True) -> Json:
+def summarize(steps: List[Json], noise: Callable[[int], int], has_memory: bool = True) -> Json:
     """The parts of an Observation that follow from its steps, as the C++ worker sums them up."""
     if not steps:
         return {}
@@ -367,7 +367,7 @@ def summarize(steps: List[Json], noise: int, has_memory: bool = True) -> Json:
         summary["steady"] = _greatest([step["peak"] for step in later]) if later else None
     if len(steps) > 2:
         earlier = max(step["peak"]["reserved_bytes"] for step in later[:-1])
-        summary["unsettled"] = later[-1]["peak"]["reserved_bytes"] > earlier + noise
+        summary["unsettled"] = later[-1]["peak"]["reserved_bytes"] > earlier + noise(earlier)
     return summary
 
 

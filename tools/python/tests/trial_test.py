@@ -109,6 +109,27 @@ def test_Trial_PeakGrowsToTheEnd_IsUnsettled():
     assert ran.result["unsettled"]
 
 
+def test_Trial_FlatPeakOfTheCpu_IsSettledWithinItsNoise():
+    from autobatch import _memory, _session
+
+    def unsettled(last):
+        steps = [
+            {
+                "step": number + 1,
+                "peak": {"reserved_bytes": mib << 20, "allocated_bytes": mib << 20, "requested_bytes": None},
+                "retries": 0,
+                "forward_ms": 0.0,
+                "backward_ms": 0.0,
+                "step_ms": 1.0,
+            }
+            for number, mib in enumerate((700, 726, 722, last))
+        ]
+        return _session.summarize(steps, _memory.CpuMemory().noise)["unsettled"]
+
+    assert not unsettled(732)
+    assert unsettled(736)
+
+
 def test_Trial_NoContextManager_StepsCountAllTheSame():
     ran = parent.run_trial("import autobatch\n" + FOREVER)
     assert ran.kinds == ["hello", "step", "step", "step", "result"]
