@@ -66,7 +66,7 @@ def run_points(rows, trainer):
 
 
 def run_ladder(rows, channels_last, floor, trainer):
-    """Prints the table; whether the bars hold, and the closing words. `floor`: the file's last recorded figure."""
+    """Prints the table; whether the bars hold, and the closing words. `floor`: what the file's last figure was."""
     found = []
     print(f"{'model':44} {'pixels':>6} {'measured':>8} {'simulated':>9}  rungs off")
     for row in rows:
@@ -80,9 +80,10 @@ def run_ladder(rows, channels_last, floor, trainer):
     if figures["models"] == 0:
         return False, "no model could be compared"
     words = (f"{figures['models']} models ({len(found) - figures['models']} left out): "
-             f"{figures['exact']:.1f} % the same rung, {figures['within_one']:.1f} % within one, "
-             f"{figures['above']} too high, {figures['below']} too low, {figures['failed']} failed (bars: {ladder.BARS['exact']:g} %, {ladder.BARS['within_one']:g} %" +
-             (f", last recorded {floor:g} %" if floor is not None else "") + ")")
+             f"{figures['same']} ({figures['exact']:.1f} %) the same rung, {figures['within_one']:.1f} % within one, "
+             f"{figures['above']} too high, {figures['below']} too low, {figures['failed']} failed "
+             f"(bars: {ladder.BARS['exact']:g} %, {ladder.BARS['within_one']:g} %" +
+             (f", last recorded {floor} the same" if floor is not None else "") + ")")
     return ladder.bars_hold(figures, floor), words
 
 
@@ -103,7 +104,7 @@ def run_models(trainer):
 
 
 def _recorded(path):
-    """The last figure of the whole file; None: there is none."""
+    """How many models of the whole file had the same rung last; None: it is not recorded."""
     with open(RECORDED, encoding="utf-8") as file:
         return json.load(file)["ladder"].get(os.path.basename(path))
 

@@ -81,9 +81,11 @@ def figures_of(found):
     if not compared:
         return {"models": 0}
     count = len(compared)
+    same = sum(model.off == 0 for model in compared)
     return {
         "models": count,
-        "exact": 100 * sum(model.off == 0 for model in compared) / count,
+        "same": same,
+        "exact": 100 * same / count,
         "within_one": 100 * sum(model.off is not None and abs(model.off) <= 1 for model in compared) / count,
         "above": sum((model.off or 0) > 0 for model in compared),
         "below": sum((model.off or 0) < 0 for model in compared),
@@ -92,5 +94,5 @@ def figures_of(found):
 
 
 def bars_hold(figures, recorded):
-    """Whether the bars hold, and no less is exact than was recorded last (None: nothing was)."""
-    return all(figures[part] >= bar for part, bar in BARS.items()) and figures["exact"] >= (recorded or 0)
+    """Whether the bars hold, and no fewer have the same rung than was recorded last (None: nothing was)."""
+    return all(figures[part] >= bar for part, bar in BARS.items()) and figures["same"] >= (recorded or 0)

@@ -60,17 +60,17 @@ class LadderTest(unittest.TestCase):
         found = [ladder.Model(row(64), 6), ladder.Model(row(64), 5), ladder.Model(row(64), 8),
                  ladder.Model(row(64), None, "failed"), ladder.Model(row(64), None, is_left_out=True)]
         figures = ladder.figures_of(found)
-        self.assertEqual([figures[part] for part in ("models", "above", "below", "failed")], [4, 1, 1, 1])
+        self.assertEqual([figures[part] for part in ("models", "same", "above", "below", "failed")], [4, 1, 1, 1, 1])
         self.assertAlmostEqual(figures["exact"], 100 / 4)
         self.assertAlmostEqual(figures["within_one"], 200 / 4)
 
     def test_bars_hold_against_the_last_record_too(self):
-        figures = {"exact": 96.0, "within_one": 100.0}
+        figures = {"same": 48, "exact": 96.0, "within_one": 100.0}
         self.assertTrue(ladder.bars_hold(figures, None))
-        self.assertTrue(ladder.bars_hold(figures, 96.0))
-        self.assertFalse(ladder.bars_hold(figures, 96.5))
-        self.assertFalse(ladder.bars_hold({"exact": 94.0, "within_one": 100.0}, None))
-        self.assertFalse(ladder.bars_hold({"exact": 96.0, "within_one": 99.0}, None))
+        self.assertTrue(ladder.bars_hold(figures, 48))
+        self.assertFalse(ladder.bars_hold(figures, 49))
+        self.assertFalse(ladder.bars_hold({**figures, "exact": 94.0}, None))
+        self.assertFalse(ladder.bars_hold({**figures, "within_one": 99.0}, None))
 
     def test_sample_is_the_seeds(self):
         path = "tests/accuracy/data/timm-amp-rtx3090-nchw.csv"

@@ -85,6 +85,10 @@ def _timm(name, classes, image):
     import timm
     if not timm.is_model(name):
         raise NotHere(f"timm has no model {name}")
+    layers = sys.modules.get("timm.models.layers.inplace_abn")
+    if layers is not None and not layers.has_iabn:
+        from tests.accuracy import activated_norm
+        layers.inplace_abn = activated_norm.inplace_abn
     model = timm.create_model(name, num_classes=classes)
     if model.default_cfg.get("input_size", (image,))[-1] != image:
         # A transformer is built for one size; other models take any.
