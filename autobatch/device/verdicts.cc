@@ -1,10 +1,12 @@
 #include "autobatch/device/verdicts.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "autobatch/base/counted.h"
 
 namespace autobatch {
 namespace {
@@ -46,15 +48,13 @@ std::string Describe(const Device& device) {
   return absl::StrCat(device.uuid, device.name.empty() ? "" : absl::StrCat(" (", device.name, ")"));
 }
 
-std::string Count(size_t count) { return absl::StrCat(count, count == 1 ? " device" : " devices"); }
-
 }  // namespace
 
 Verdict CompareVerdicts(std::span<const Device> ours, std::span<const Device> drivers,
                         std::optional<int64_t> host_available_bytes) {
   Verdict verdict;
   if (ours.size() != drivers.size()) {
-    verdict.warnings.push_back(absl::StrCat("by our reading ", Count(ours.size()),
+    verdict.warnings.push_back(absl::StrCat("by our reading ", Counted(std::ssize(ours), "device"),
                                             " should be visible, the CUDA driver enumerates ",
                                             drivers.size(), "; the driver is believed"));
   }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "autobatch/base/counted.h"
 #include "autobatch/base/units.h"
 #include "autobatch/report/text.h"
 #include "autobatch/report/words.h"
@@ -45,7 +46,7 @@ std::string TrialLine(const Device& device, const Observation& observation) {
     absl::StrAppendFormat(&line, ", %.1f ms/step, %.1f samples/s", ms, samples * 1000 / ms);
   }
   if (observation.retries > 0) {
-    absl::StrAppend(&line, ", ", observation.retries, " allocator retries");
+    absl::StrAppend(&line, ", ", Counted(observation.retries, "allocator retry"));
   }
   return line;
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "autobatch/base/counted.h"
 #include "autobatch/base/units.h"
 #include "autobatch/report/text.h"
 #include "autobatch/types/enum_names.h"
@@ -41,15 +42,16 @@ std::string BothBatches(const NodeReport& report, int64_t batch, size_t devices)
       std::all_of(report.devices.begin(), report.devices.end(),
                   [](const DeviceResult& r) { return r.device.kind != DeviceKind::kCpu; });
   auto factor = static_cast<int64_t>(devices);
-  absl::string_view unit = factor == 1 ? " device = " : " devices = ";
+  absl::string_view unit = "device";
   if (report.world_size.has_value() && devices == report.devices.size()) {
     factor = *report.world_size;
-    unit = factor == 1 ? " rank = " : " ranks = ";
+    unit = "rank";
   }
   const std::string micro_steps =
       report.accumulation == 1 ? "" : absl::StrCat(" × ", report.accumulation, " micro-steps");
   return absl::StrCat(gpus ? "batch per GPU " : "batch per device ", FormatCount(batch),
-                      "; global batch ", FormatCount(batch), micro_steps, " × ", factor, unit,
+                      "; global batch ", FormatCount(batch), micro_steps, " × ",
+                      Counted(factor, unit), " = ",
                       FormatCount(batch * report.accumulation * factor));
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "autobatch/base/counted.h"
 #include "orchestrator/core/exit_codes.h"
 #include "orchestrator/core/outgoing.h"
 
@@ -271,9 +272,8 @@ void Coordination::ReportProgress() {
     const int64_t agents = std::ranges::count_if(
         members_.members(), [](const auto& named) { return !named.second.excluded; });
     if (agents > progress.have) {
-      absl::StrAppend(&progress.text, "; ", agents, " agents are on ", progress.have,
-                      progress.have == 1 ? " node" : " nodes",
-                      ", for those of one --node-id count once");
+      absl::StrAppend(&progress.text, "; ", agents, " agents are on ",
+                      Counted(progress.have, "node"), ", for those of one --node-id count once");
     }
     if (!blocked_.empty()) absl::StrAppend(&progress.text, "; ", blocked_);
   } else if (deadline_.has_value()) {

@@ -1,9 +1,11 @@
 // Who says hello, and what he is told then; see coordination.h.
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "autobatch/base/counted.h"
 #include "orchestrator/core/coordination.h"
 #include "orchestrator/core/outgoing.h"
 
@@ -68,9 +70,9 @@ void Coordination::OnHello(ConnectionId connection, const AgentHello& hello) {
     ++round_nodes_[member.boot_id];
   }
   Say(absl::StrCat(member.agent, " at ", address, admission.back ? " is back" : " joined",
-                   ", with ", member.devices.size(),
-                   member.devices.size() == 1 ? " device; " : " devices; ", members_.NodeCount(),
-                   " of ", config_.min_nodes, " to ", config_.max_nodes, " nodes"));
+                   ", with ", Counted(std::ssize(member.devices), "device"), "; ",
+                   members_.NodeCount(), " of ", config_.min_nodes, " to ", config_.max_nodes,
+                   " nodes"));
   const std::string standing = StandingDigest(hello);
   member.has_record = !standing.empty();
   SendTo(member, Welcome{.heartbeat_ms = absl::ToInt64Milliseconds(config_.heartbeat),

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "autobatch/base/counted.h"
 #include "orchestrator/core/coordination.h"
 #include "orchestrator/core/exit_codes.h"
 #include "orchestrator/wire/message_rules.h"
@@ -228,7 +229,7 @@ void Coordination::BeginCollecting() {
     return;
   }
   deadline_ = Add(now_, config_.report_timeout);
-  Say(absl::StrCat("round ", state_.round, " begins: ", RoundNodes(), " nodes"));
+  Say(absl::StrCat("round ", state_.round, " begins: ", Counted(RoundNodes(), "node")));
   if (!asked) Broadcast(Collect{.communicator_bytes = communicator_bytes_}, Audience::kRound);
   outstanding_ = std::ranges::count_if(
       candidates, [](const Member* member) { return member->in_round && !member->reported; });

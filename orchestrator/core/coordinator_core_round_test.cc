@@ -461,7 +461,7 @@ TEST(CoordinatorCoreRoundTest, RestartWithFewerNodesThanAreThere_BeginsARoundOfS
   const ConnectionId a = run.Join(Knows(TestHello("a"), "d41", "d41"));
   run.Join(Knows(TestHello("b"), "d41", "d41"));
   EXPECT_EQ(run.Took<Collect>(a)->round, 42);
-  EXPECT_THAT(run.said, HasSubstr("round 42 begins: 1 nodes"));
+  EXPECT_THAT(run.said, HasSubstr("round 42 begins: 1 node"));
 }
 
 TEST(CoordinatorCoreRoundTest, RestartWithMoreNodesThanAreThere_WaitsForThem) {

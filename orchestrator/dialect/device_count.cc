@@ -1,6 +1,7 @@
 #include "orchestrator/dialect/device_count.h"
 
 #include "absl/strings/str_cat.h"
+#include "autobatch/base/counted.h"
 #include "orchestrator/dialect/read_launcher.h"
 
 namespace autobatch {
@@ -9,7 +10,7 @@ absl::Status CheckDeviceCount(const LauncherFacts& facts, int64_t devices) {
   if (facts.local_world_size.has_value() && *facts.local_world_size > devices) {
     return absl::FailedPreconditionError(absl::StrCat(
         DialectName(facts), " starts ", *facts.local_world_size, " ranks on this node, and it has ",
-        devices, devices == 1 ? " device" : " devices",
+        Counted(devices, "device"),
         "; start one rank a device, or make the others visible (CUDA_VISIBLE_DEVICES)"));
   }
   if (facts.world_size_counts == WorldSizeCounts::kNodes && devices > 1) {
@@ -37,8 +38,8 @@ LauncherFacts WithoutOwnTask(LauncherFacts facts) {
 std::string IdleDevices(const LauncherFacts& facts, int64_t devices) {
   if (!facts.local_world_size.has_value() || *facts.local_world_size >= devices) return "";
   const int64_t ranks = *facts.local_world_size;
-  return absl::StrCat(DialectName(facts), " starts ", ranks, ranks == 1 ? " rank" : " ranks",
-                      " on ", devices, " devices of this node: ", devices - ranks,
+  return absl::StrCat(DialectName(facts), " starts ", Counted(ranks, "rank"), " on ",
+                      Counted(devices, "device"), " of this node: ", devices - ranks,
                       " stay idle; if what is started starts ranks of its own, say how many there "
                       "are in all: --world-size N");
 }

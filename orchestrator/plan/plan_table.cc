@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "autobatch/base/counted.h"
 #include "autobatch/base/units.h"
 #include "autobatch/report/text.h"
 
@@ -34,8 +35,7 @@ std::string SplitCell(const PlanRow& row) {
       parts.push_back("…");
       break;
     }
-    parts.push_back(absl::StrCat(FormatCount(group.ranks), group.ranks == 1 ? " rank " : " ranks ",
-                                 StepsCell(group)));
+    parts.push_back(absl::StrCat(Counted(group.ranks, "rank"), " ", StepsCell(group)));
   }
   return absl::StrJoin(parts, ", ");
 }

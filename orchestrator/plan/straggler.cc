@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "autobatch/base/counted.h"
 #include "autobatch/base/units.h"
 #include "autobatch/report/text.h"
 #include "autobatch/types/enum_names.h"
@@ -171,8 +172,8 @@ int Weight(StragglerCause cause) {
 }
 
 std::string Line(absl::string_view what, const WhatIf& now) {
-  return absl::StrCat("  ", what, ": ", FormatCount(now.batch), " × ", FormatCount(now.devices),
-                      now.devices == 1 ? " device = " : " devices = ", FormatCount(now.samples),
+  return absl::StrCat("  ", what, ": ", FormatCount(now.batch), " × ",
+                      Counted(now.devices, "device"), " = ", FormatCount(now.samples),
                       " samples a micro-step\n");
 }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "autobatch/base/clock.h"
+#include "autobatch/base/counted.h"
 #include "autobatch/base/units.h"
 #include "autobatch/memory/budget.h"
 #include "autobatch/report/words.h"
@@ -248,7 +250,7 @@ ProbeAnswer CachedProber::Summarize(const ProbeSpec& spec,
     answer.communicator_bytes = std::min(answer.communicator_bytes.value_or(held), held);
   }
   answer.summary = absl::StrCat(
-      results.size(), results.size() == 1 ? " device" : " devices",
+      Counted(std::ssize(results), "device"),
       least == nullptr
           ? ""
           : absl::StrCat(", batch ", *AnswerBatch(*least), " set by ", least->device.address),

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "autobatch/base/counted.h"
 #include "autobatch/base/units.h"
 #include "autobatch/types/json.h"
 #include "orchestrator/plan/plan_row.h"
@@ -47,7 +48,7 @@ std::string CommitText(const RoundReport& round) {
   if (round.record.has_value()) {
     const Record& record = *round.record;
     absl::StrAppend(&text, "batch ", FormatCount(record.minimum_batch), " on each of ",
-                    FormatCount(record.world_size), record.world_size == 1 ? " rank" : " ranks");
+                    Counted(record.world_size, "rank"));
     const absl::StatusOr<PlanRow> row =
         RowFor(record.plan, record.world_size * record.request.model_parallel_size);
     if (row.ok()) {
