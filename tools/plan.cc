@@ -159,6 +159,10 @@ absl::Status CountRanks(const PlanOptions& options, PlanRequest& request, Cluste
   const int64_t replica = request.model_parallel_size;
   AB_RETURN_IF_ERROR(InFlags(ValidateRequest(request)));
   const int64_t processes = options.world_size.value_or(cluster.world_size);
+  if (processes < 1 || processes > kMaxWorldSize) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--world-size ", processes, ": from 1 to ", kMaxWorldSize, " is possible"));
+  }
   AB_ASSIGN_OR_RETURN(cluster.world_size, Ranks("world-size", processes, replica));
   const int64_t most = options.max_world_size.value_or(processes);
   AB_ASSIGN_OR_RETURN(request.max_world_size, Ranks("max-world-size", most, replica));

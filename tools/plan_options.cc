@@ -122,7 +122,7 @@ absl::StatusOr<PlanOptions> ParsePlanOptions(std::span<const std::string> argume
   read.Read("world-size", options.world_size, WholeNumber);
   read.Read("min-world-size", options.min_world_size, WholeNumber);
   read.Read("max-world-size", options.max_world_size, WholeNumber);
-  read.Read("samples-seen", options.samples_seen, WholeNumber);
+  read.Read("samples-seen", options.samples_seen, WholeNumberFrom(0));
   options.per_device = read.Switch("per-device");
   for (const std::string& path : read.Texts("report")) {
     options.reports.push_back(ResolveUserPath(path));

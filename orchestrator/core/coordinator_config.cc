@@ -32,8 +32,10 @@ absl::Status ValidateConfig(const CoordinatorConfig& config) {
   AB_RETURN_IF_ERROR(Number("lost_after", config.lost_after, 2, 1'000'000));
   AB_RETURN_IF_ERROR(Number("reconnect_grace", config.reconnect_grace, 2, config.lost_after));
   AB_RETURN_IF_ERROR(Number("reduce_attempts", config.reduce_attempts, 1, 1000));
-  AB_RETURN_IF_ERROR(
-      Number("heartbeat (ms)", absl::ToInt64Milliseconds(config.heartbeat), 1, 3'600'000));
+  if (config.heartbeat < absl::Milliseconds(1) || config.heartbeat > absl::Hours(1)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "heartbeat: ", absl::FormatDuration(config.heartbeat), " is not within 1ms to 1h"));
+  }
   AB_RETURN_IF_ERROR(Positive("join_timeout", config.join_timeout));
   if (config.last_call < absl::ZeroDuration()) {
     return absl::InvalidArgumentError("last_call: is below zero");

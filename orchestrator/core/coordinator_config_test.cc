@@ -21,7 +21,8 @@ TEST(CoordinatorConfigTest, EveryField_IsChecked) {
   EXPECT_THAT(Complaint([](C& c) { c.min_nodes = 0; }), HasSubstr("min_nodes: 0"));
   EXPECT_THAT(Complaint([](C& c) { c.min_nodes = 2; }), HasSubstr("max_nodes: 1 is not within 2"));
   EXPECT_THAT(Complaint([](C& c) { c.max_nodes = 5000; }), HasSubstr("max_members: 4096"));
-  EXPECT_THAT(Complaint([](C& c) { c.heartbeat = absl::ZeroDuration(); }), HasSubstr("heartbeat"));
+  EXPECT_THAT(Complaint([](C& c) { c.heartbeat = absl::ZeroDuration(); }),
+              HasSubstr("heartbeat: 0 is not within 1ms to 1h"));
   EXPECT_THAT(Complaint([](C& c) { c.lost_after = 1; }), HasSubstr("lost_after"));
   EXPECT_THAT(Complaint([](C& c) { c.reconnect_grace = 6; }), HasSubstr("reconnect_grace"));
   EXPECT_THAT(Complaint([](C& c) { c.reconnect_grace = 1; }), HasSubstr("reconnect_grace"));

@@ -138,6 +138,9 @@ class PlanTest(unittest.TestCase):
     def test_wrong_usage_exits_with_2(self):
         for arguments, says in ([["--batch", "77"], "--world-size N is needed"],
                                 [["--report", "none.json"], "cannot read"],
+                                [["--batch", "8", "--world-size", "2000000"], "--world-size 2000000: from 1"],
+                                [["--batch", "8", "--world-size", "8", "--dataset-size", "9", "--samples-seen", "-1"],
+                                 "--samples-seen"],
                                 [["--batch", "8", "--world-size", "8", "--min-world-size", "9"],
                                  "--min-world-size 9 is above 8, the present world"],
                                 [["--batch", "8", "--world-size", "8", "--min-world-size", "0"],
