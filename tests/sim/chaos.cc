@@ -146,7 +146,12 @@ class Chaos {
     if (cluster_.coordinator().running() || !starting_.insert("coordinator").second) return;
     cluster_.time().After(PickDuration(random_, absl::Milliseconds(10), kRestartsWithin), [this] {
       starting_.erase("coordinator");
-      if (!cluster_.coordinator().running()) cluster_.coordinator().Start();
+      if (cluster_.coordinator().running()) return;
+      // Somebody may want another global batch meanwhile.
+      if (Chance(random_, 25)) {
+        cluster_.coordinator().AskFor({{"--global-batch", absl::StrCat(64 * Pick(random_, 1, 4))}});
+      }
+      cluster_.coordinator().Start();
     });
   }
 

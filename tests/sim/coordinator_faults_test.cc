@@ -64,6 +64,26 @@ TEST_F(CoordinatorFaultTest, RestartedAmongTheCommits_FinishesWhatItDecided) {
   ASSERT_TRUE(cluster().RunUntil([this] { return cluster().Training().size() == 3; }, kPlenty));
 }
 
+TEST_F(CoordinatorFaultTest, RestartedWithOtherOptions_AllTrainOnANewRound) {
+  Make(AllOfThree());
+  coordinator().AskFor({{"--global-batch", "64"}});
+  cluster().Start();
+  ASSERT_TRUE(cluster().RunUntil([this] { return cluster().Training().size() == 3; }, kPlenty));
+  const int64_t before = coordinator().last_round()->round;
+  coordinator().Kill();
+  coordinator().AskFor({{"--global-batch", "128"}});
+  coordinator().Start();
+  ASSERT_TRUE(cluster().RunUntil(
+      [&] {
+        return coordinator().last_round().has_value() && coordinator().last_round()->committed &&
+               coordinator().last_round()->round > before && cluster().Training().size() == 3;
+      },
+      kPlenty));
+  const int64_t after = coordinator().last_round()->round;
+  cluster().Run(absl::Seconds(60));
+  EXPECT_EQ(coordinator().last_round()->round, after) << "once is enough";
+}
+
 // F8
 TEST_F(CoordinatorFaultTest, StoppedTwiceTheLimit_AgentsEndByTheirOwnClocks) {
   Make(AllOfThree());

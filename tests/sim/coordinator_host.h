@@ -50,6 +50,8 @@ class CoordinatorHost {
   const std::optional<coordinator::Finished>& finished() const { return finished_; }
   const std::optional<coordinator::RoundEnded>& last_round() const { return last_round_; }
   const std::optional<coordinator::CommitConfirmed>& confirmed() const { return confirmed_; }
+  // The options of its next start.
+  void AskFor(std::vector<NamedValue> options) { config_.options = std::move(options); }
   // What it will say about its disk from now on.
   void FailDisk(absl::Status status) { disk_status_ = std::move(status); }
 
@@ -78,7 +80,7 @@ class CoordinatorHost {
   absl::StatusOr<Message> Received(absl::StatusOr<Message> message) const;
 
   const Parts parts_;
-  const CoordinatorConfig config_;
+  CoordinatorConfig config_;
   const RecordMaker make_record_;
   const Sabotage sabotage_;
 
