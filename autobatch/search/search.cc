@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -131,6 +132,7 @@ void Search::Observe(Observation observation) {
   observations_.push_back(std::move(observation));
   const Observation& taken = observations_.back();
   if (taken.ok()) {
+    WarnOfChance();
     TakeSuccess(taken);
   } else {
     fresh_from_now_ = true;
@@ -193,6 +195,15 @@ void Search::TakeSuccess(const Observation& observation) {
   } else {
     bracket_.AddRan(RanOf(observation));
   }
+}
+
+void Search::WarnOfChance() {
+  if (observations_.size() < 2) return;
+  const Observation& before = *std::prev(observations_.end(), 2);
+  if (before.ok() || before.trial.batch != observations_.back().trial.batch) return;
+  outcome_.warnings.push_back(absl::StrCat("a batch of ", before.trial.batch, " failed once (",
+                                           EnumName(before.failure->kind), ": ",
+                                           before.failure->message, ") and ran when tried again"));
 }
 
 void Search::TakeCandidate(const Observation& observation) {
@@ -318,7 +329,9 @@ bool Search::RetryOnce(const Observation& observation) {
   switch (observation.failure->kind) {
     case FailureKind::kSuspectedOutOfMemory:
     case FailureKind::kCannotStart:
+    case FailureKind::kCrashed:
     case FailureKind::kProtocol:
+      // May be chance: frameworks have races of their own, as at a process's exit.
       retry = true;
       break;
     case FailureKind::kOutOfMemory: {

@@ -100,6 +100,8 @@ class Search {
 
   // What an observation means (search.cc).
   void TakeSuccess(const Observation& observation);
+  // Where the trial before failed at the batch that has run now.
+  void WarnOfChance();
   // A candidate that ran within its budget: it is confirmed, or what it lacks comes next.
   void TakeCandidate(const Observation& observation);
   void Confirm(const Candidate& candidate);

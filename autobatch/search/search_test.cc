@@ -157,6 +157,9 @@ TEST_P(SearchFailureTest, EveryKindInEveryState_EndsAsItShould) {
     EXPECT_EQ(outcome.failure->kind, expected);
     EXPECT_THAT(outcome.failure->message, HasSubstr("made up"));
   }
+  if (row.state == State::kOnce && row.status == ResultStatus::kConfirmed) {
+    EXPECT_THAT(Warnings(search), HasSubstr("a batch of 16 failed once"));
+  }
   // Whatever fails: from then on no trial shares a process with it.
   bool failed = false;
   for (const Observation& observation : search.observations()) {
@@ -176,6 +179,7 @@ std::vector<Row> Rows() {
     rows.push_back({kind, State::kVerifying, kConfirmed, 58, 59});
   }
   rows.push_back({kSuspectedOutOfMemory, State::kOnce, kConfirmed, kFits, kFits});
+  rows.push_back({kCrashed, State::kOnce, kConfirmed, kFits, kFits});
   // A smaller batch can be expected to run, and the answer says that it was not memory.
   for (const FailureKind kind :
        {kModelError, kIllegalAccess, kNonFiniteLoss, kHostOutOfMemory, kCrashed}) {
