@@ -62,6 +62,16 @@ std::optional<uint64_t> AddressSpace::Release(const void* address) {
   return bytes;
 }
 
+std::optional<AddressRange> AddressSpace::Find(const void* address) const {
+  if (!Contains(address)) return std::nullopt;
+  const uint64_t offset = OffsetOf(address);
+  auto taken = taken_.upper_bound(offset);
+  if (taken == taken_.begin()) return std::nullopt;
+  --taken;
+  if (offset >= taken->first + taken->second) return std::nullopt;
+  return AddressRange{.begin = base_ + taken->first, .bytes = taken->second};
+}
+
 bool AddressSpace::Contains(const void* address) const {
   const char* const at = static_cast<const char*>(address);
   return base_ != nullptr && at >= base_ && at < base_ + size_;

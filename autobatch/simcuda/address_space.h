@@ -14,6 +14,13 @@ inline constexpr uint64_t RoundToPages(uint64_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
+struct AddressRange {
+  void* begin = nullptr;
+  uint64_t bytes = 0;
+
+  bool operator==(const AddressRange&) const = default;
+};
+
 // Device addresses that nothing stands behind: a reservation of the process's own address space, so
 // that no address of a device is one of the host, and touching one by accident is a fault. Not
 // thread-safe.
@@ -32,6 +39,9 @@ class AddressSpace {
   void* Reserve(uint64_t bytes);
   // The bytes that Reserve(bytes) gave there, or absent where nothing begins there.
   std::optional<uint64_t> Release(const void* address);
+
+  // The reservation that holds `address`; absent where none does.
+  std::optional<AddressRange> Find(const void* address) const;
 
   bool Contains(const void* address) const;
   uint64_t OffsetOf(const void* address) const;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -34,6 +35,20 @@ TEST(AddressSpaceTest, Release_OfWhatWasNotReserved_SaysSo) {
   EXPECT_EQ(space.Release(&space), std::nullopt);
   EXPECT_EQ(space.Release(address), 2 * kPage);
   EXPECT_EQ(space.Release(address), std::nullopt);
+}
+
+TEST(AddressSpaceTest, Find_AnywhereInAReservation_GivesAllOfIt) {
+  AddressSpace space;
+  ASSERT_TRUE(space.Create(8 * kPage));
+  char* const first = static_cast<char*>(space.Reserve(2 * kPage));
+  char* const second = static_cast<char*>(space.Reserve(kPage));
+  for (const char* inside : {second, second + 1, second + kPage - 1}) {
+    EXPECT_EQ(space.Find(inside), (AddressRange{.begin = second, .bytes = kPage}));
+  }
+  EXPECT_EQ(space.Find(second + kPage), std::nullopt);
+  EXPECT_EQ(space.Find(&space), std::nullopt);
+  ASSERT_TRUE(space.Release(first).has_value());
+  EXPECT_EQ(space.Find(first), std::nullopt);
 }
 
 TEST(AddressSpaceTest, AnyOrder_OfReserveAndRelease_EndsWithOneGap) {

@@ -121,6 +121,11 @@ bool Device::ReleaseAddresses(const void* address) {
   return addresses_.Release(address).has_value();
 }
 
+std::optional<AddressRange> Device::FindAddresses(const void* address) {
+  const std::lock_guard lock(mutex_);
+  return addresses_.Find(address);
+}
+
 uint64_t Device::FreeBytes() {
   const std::lock_guard lock(mutex_);
   const uint64_t used = usage_.Total(UsageIndex());

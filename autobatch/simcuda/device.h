@@ -74,6 +74,8 @@ class Device {
   void GiveMemory(uint64_t bytes);
   void* ReserveAddresses(uint64_t bytes);
   bool ReleaseAddresses(const void* address);
+  // What was reserved or allocated where `address` lies; absent where nothing was.
+  std::optional<AddressRange> FindAddresses(const void* address);
 
   // Takes so many bytes for somebody else, whoever has them now.
   void Steal(uint64_t bytes) { stolen_ += bytes; }

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include "autobatch/simcuda/device_attributes.h"
 #include "autobatch/simcuda/driver.h"
@@ -22,6 +23,11 @@ CUcontext ContextOf(int ordinal) {
 }
 
 void* Address(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
+
+std::optional<AddressRange> RangeOf(CUdeviceptr address) {
+  Device* const owner = Node::Get().OwnerOf(Address(address));
+  return owner == nullptr ? std::nullopt : owner->FindAddresses(Address(address));
+}
 
 CUresult NeedDevice(CUdevice device) {
   if (Node::Get().gpus().empty()) return CUDA_ERROR_NO_DEVICE;
@@ -182,6 +188,15 @@ SIMCUDA_EXPORT CUresult cuMemFree_v2(CUdeviceptr address) {
   return ToDriver(cudaFree(Address(address)));
 }
 
+SIMCUDA_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr* begin, size_t* bytes,
+                                                CUdeviceptr address) {
+  const std::optional<AddressRange> range = RangeOf(address);
+  if (!range.has_value()) return CUDA_ERROR_INVALID_VALUE;
+  if (begin != nullptr) *begin = reinterpret_cast<CUdeviceptr>(range->begin);
+  if (bytes != nullptr) *bytes = range->bytes;
+  return CUDA_SUCCESS;
+}
+
 SIMCUDA_EXPORT CUresult cuMemsetD32Async(CUdeviceptr, unsigned, size_t, CUstream) {
   LibraryLaunch();
   return CUDA_SUCCESS;
@@ -204,6 +219,10 @@ SIMCUDA_EXPORT CUresult cuPointerGetAttribute(void* value, CUpointer_attribute a
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
       *static_cast<unsigned long long*>(value) = address;
       break;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      return cuMemGetAddressRange(static_cast<CUdeviceptr*>(value), nullptr, address);
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      return cuMemGetAddressRange(nullptr, static_cast<size_t*>(value), address);
     default:
       *static_cast<int*>(value) = 0;
   }

@@ -13,6 +13,13 @@ SIMCUDA_EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
   return autobatch::simcuda::ToDriver(cudaStreamDestroy(stream));
 }
 
+SIMCUDA_EXPORT CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+  const cudaError_t error = cudaStreamIsCapturing(stream, &capturing);
+  *status = static_cast<CUstreamCaptureStatus>(capturing);
+  return autobatch::simcuda::ToDriver(error);
+}
+
 SIMCUDA_EXPORT CUresult cuStreamQuery(CUstream stream) {
   return autobatch::simcuda::ToDriver(cudaStreamQuery(stream));
 }

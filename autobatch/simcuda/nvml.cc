@@ -49,6 +49,15 @@ struct PciInfo {
   unsigned domain, bus, device, pci_device_id, pci_subsystem_id;
   char bus_id[32];
 };
+// What its second and third version have in common. A state of 0: not supported.
+struct FabricInfo {
+  unsigned version;
+  unsigned char cluster[16];
+  int status;
+  unsigned clique;
+  unsigned char state;
+  unsigned health;
+};
 struct Utilization {
   unsigned gpu, memory;
 };
@@ -299,7 +308,13 @@ NVML nvmlDeviceGetNvLinkRemoteDeviceType(Handle, unsigned, int* type) {
   return kNotSupported;
 }
 NVML nvmlDeviceGetNvLinkRemotePciInfo_v2(Handle, unsigned, PciInfo*) { return kNotSupported; }
-NVML nvmlDeviceGetGpuFabricInfoV(Handle, void*) { return kNotSupported; }
+NVML nvmlDeviceGetP2PStatus(Handle, Handle, int, int*) { return kNotSupported; }
+
+// No card here is part of a fabric. Newer frameworks take an error for one of the driver's.
+NVML nvmlDeviceGetGpuFabricInfoV(Handle, FabricInfo* info) {
+  *info = {.version = info->version};
+  return kSuccess;
+}
 
 SIMCUDA_EXPORT const char* nvmlErrorString(Result result) {
   switch (result) {

@@ -8,9 +8,8 @@ import sys
 import tempfile
 import unittest
 
-from tests.simcuda.simulated import environment, start
+from tests.simcuda.simulated import DRIVER_FOLDER, environment, start
 
-FOLDER = os.path.abspath("autobatch/simcuda/driver")
 GIB = 1 << 30
 
 
@@ -54,7 +53,7 @@ def describe():
 
 
 def ask(devices, **variables):
-    clean = environment(devices, LD_LIBRARY_PATH=FOLDER, **variables)
+    clean = environment(devices, LD_LIBRARY_PATH=DRIVER_FOLDER, **variables)
     del clean["LD_PRELOAD"]
     done = subprocess.run([sys.executable, __file__, "describe"], env=clean, text=True,
                           capture_output=True, timeout=60, check=True)

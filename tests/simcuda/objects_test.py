@@ -3,22 +3,20 @@
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import unittest
 
-from tests.simcuda.simulated import environment
+from tests.simcuda.simulated import PYTHON, python_environment
 
-FRAMEWORKS = os.environ.get("AUTOBATCH_TEST_FRAMEWORKS", "")
 RANK = os.path.abspath("tests/simcuda/objects_rank.py")
 
 
-@unittest.skipUnless(FRAMEWORKS, "torch's companions for Python are not here: run tools/ci_setup")
+@unittest.skipUnless(PYTHON, "torch's companions for Python are not here: run tools/ci_setup")
 class ObjectsTest(unittest.TestCase):
     def test_objects_of_two_processes_arrive_as_they_were_sent(self):
-        variables = environment("rtx3090:count=2", PYTHONPATH=FRAMEWORKS, OMP_NUM_THREADS="1")
+        variables = python_environment("rtx3090:count=2")
         with tempfile.TemporaryDirectory() as folder:
-            ranks = [subprocess.Popen([sys.executable, RANK, str(rank), "2", folder], env=variables, text=True,
+            ranks = [subprocess.Popen([PYTHON, RANK, str(rank), "2", folder], env=variables, text=True,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE) for rank in range(2)]
             said = ""
             try:

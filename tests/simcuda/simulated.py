@@ -1,11 +1,17 @@
-"""Runs a LibTorch program on simulated devices."""
+"""Runs programs on simulated devices: one of LibTorch, and those of a framework in Python."""
 
 import json
 import os
 import subprocess
+import sys
 
 PROGRAM = os.path.abspath("tests/simcuda/torch_program")
+# What a framework in Python is found by: the locked one, or that of an interpreter.
+FRAMEWORKS = os.environ.get("AUTOBATCH_TEST_FRAMEWORKS", "")
+PYTHON = os.environ.get("AUTOBATCH_TEST_PYTHON", "") or (FRAMEWORKS and sys.executable)
 LIBRARY = os.path.abspath("autobatch/simcuda/libsimcuda.so")
+# For programs that look for the driver themselves, Triton for one.
+DRIVER_FOLDER = os.path.abspath("autobatch/simcuda/driver")
 
 
 def environment(devices, **variables):
@@ -14,6 +20,12 @@ def environment(devices, **variables):
              if not name.startswith(("AUTOBATCH_", "CUDA_", "PYTORCH_"))}
     return {**clean, "LD_PRELOAD": LIBRARY, "AUTOBATCH_SIM_DEVICES": devices,
             "AUTOBATCH_SIM_NODE": "test", **variables}
+
+
+def python_environment(devices, **variables):
+    """What makes a program that PYTHON runs find its framework, and see `devices`."""
+    path = {} if os.environ.get("AUTOBATCH_TEST_PYTHON") else {"PYTHONPATH": FRAMEWORKS}
+    return environment(devices, LD_LIBRARY_PATH=DRIVER_FOLDER, OMP_NUM_THREADS="1", **path, **variables)
 
 
 def start(devices, *actions, **variables):
