@@ -28,12 +28,6 @@ constexpr int kSuccess = 0;
 constexpr int kOutOfMemory = 2;
 constexpr int kNotFound = 500;
 
-// Never destroyed by the order of other libraries' ends: the process's last frees may come late.
-Ledger& TheLedger() {
-  static Ledger* const ledger = new Ledger(MapSharedMemory());
-  return *ledger;
-}
-
 // Runs at the process's end, in the process that it began in: a fork holds no device memory.
 const pid_t first_pid = getpid();
 __attribute__((destructor)) void GiveBack() {

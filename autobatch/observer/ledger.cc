@@ -75,6 +75,11 @@ void Ledger::Free(uint64_t key) {
   held_.erase(found);
 }
 
+Ledger& TheLedger() {
+  static Ledger* const ledger = new Ledger(MapSharedMemory());
+  return *ledger;
+}
+
 ObservedDevices* MapSharedMemory() {
   const char* path = std::getenv(kObserverFileVariable);
   if (path == nullptr) return nullptr;

@@ -40,6 +40,11 @@ class Ledger {
     if (shared_ != nullptr) shared_->launches.fetch_add(1, std::memory_order_relaxed);
   }
 
+  // Python gets to see an out-of-memory error.
+  void CountPythonError() {
+    if (shared_ != nullptr) ++shared_->python_errors;
+  }
+
   // What the trial's parent wrote; null: this is no trial.
   const ObservedDevices* trial() const { return shared_; }
 
@@ -57,6 +62,10 @@ class Ledger {
   // This process is one of those that have allocated there.
   bool counted_[kMostObservedDevices] = {};
 };
+
+// The one of this process. Never destroyed by the order of other libraries' ends: the process's
+// last frees may come late.
+Ledger& TheLedger();
 
 // Maps the file that kObserverFileVariable names; null where there is none.
 ObservedDevices* MapSharedMemory();

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
 
 #include "autobatch/types/observed_memory.h"
@@ -31,11 +32,11 @@ class ObserverTest : public ::testing::TestWithParam<const char*> {
   void TearDown() override { munmap(shared_, sizeof(ObservedDevices)); }
 
   // What the program says.
-  std::string Run(const std::string& way) {
+  std::string Run(const std::string& way,
+                  const std::string& program =
+                      "autobatch/observer/observed_program autobatch/observer/libcudafake.so ") {
     const std::string command = std::string(kObserverFileVariable) + "='" + path_ +
-                                "' LD_PRELOAD=$PWD/autobatch/observer/libobserver.so "
-                                "autobatch/observer/observed_program "
-                                "autobatch/observer/libcudafake.so " +
+                                "' LD_PRELOAD=$PWD/autobatch/observer/libobserver.so " + program +
                                 way + " 2>&1";
     FILE* pipe = popen(command.c_str(), "r");
     std::string said;
@@ -106,6 +107,20 @@ TEST_F(ObserverTest, DeviceThatIsNotOfTheTrial_IsLeftAlone) {
   EXPECT_EQ(Run("switched"), "0 0 0\n");
   EXPECT_EQ(shared_->devices[0].peak_bytes, 300);
   EXPECT_EQ(shared_->devices[1].peak_bytes, 0);
+}
+
+TEST_F(ObserverTest, OutOfMemoryError_CountsWhereItGetsAsFarAsPython) {
+  // As installed for Python.
+  const std::string folder = ::testing::TempDir() + "/python3";
+  std::filesystem::create_directory_symlink(std::filesystem::absolute("autobatch/observer"),
+                                            folder);
+  const std::string program = folder + "/throwing_program autobatch/observer/libpythonfake.so ";
+  Run("own", program);
+  EXPECT_EQ(shared_->python_errors, 0) << "C++ has another way";
+  Run("other", program);
+  EXPECT_EQ(shared_->python_errors, 0) << "another error";
+  Run("python", program);
+  EXPECT_EQ(shared_->python_errors, 1);
 }
 
 TEST_F(ObserverTest, ProgramWithoutCuda_IsLeftAlone) {

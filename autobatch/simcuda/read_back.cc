@@ -46,6 +46,8 @@ struct OwnRule {
 };
 constexpr OwnRule kOwnRules[] = {
     {{"and_kernel_cuda", ""}, 1, 1, 1},
+    // isfinite() of one number: a product of two truths.
+    {{"13BinaryFunctorIbbb", "10MulFunctorIbE"}, 1, 1, 1},
     // Run lengths; the first of equal neighbours; the same by rows, and of booleans.
     {{"3rle6encode", ""}, 4, 8, 1},
     {{"DeviceSelectSweepKernel", "equal_to"}, 4, 8, 1},

@@ -42,6 +42,14 @@ TEST_F(ReadBackTest, WhatIsAskedOfAllElements_IsTrueAndOfAnyIsNot) {
   EXPECT_EQ(Read(kAny, 1), -1);
 }
 
+TEST_F(ReadBackTest, NumbersAreFinite) {
+  constexpr char kIsFinite[] =
+      "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_13BinaryFunctorIbbbNS0_15binary_"
+      "internal10MulFunctorIbEEEE";
+  EXPECT_EQ(Read(kIsFinite, 1), 1);
+  EXPECT_EQ(Read("13BinaryFunctorIbbbNS0_16BitwiseOrFunctorIbEEEE", 1), -1) << "is NaN or infinite";
+}
+
 TEST_F(ReadBackTest, UniqueValues_AreOneAtLeast) {
   EXPECT_EQ(Read(kUnique), 1);
   EXPECT_EQ(Read(kCounts), 1);

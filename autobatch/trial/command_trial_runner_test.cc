@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -15,6 +16,7 @@
 #include "autobatch/trial/command_trial_fixture.h"
 #include "autobatch/trial/test_support.h"
 #include "autobatch/types/enum_names.h"
+#include "autobatch/types/observed_memory.h"
 
 namespace autobatch {
 namespace {
@@ -327,6 +329,21 @@ TEST_F(CommandTrialRunnerTest, Observer_IsPreloadedFirstWithTheBudgetAndBelieved
   EXPECT_EQ(seen.retries, 2);
   EXPECT_EQ(Text("seen"),
             absl::StrCat("/nonexistent/libobserver.so /nonexistent/other.so ", 500 * kMiB));
+}
+
+TEST_F(CommandTrialRunnerTest, ErrorForWantOfMemoryThatPythonSaw_IsNoGoodEnd) {
+  const std::string then = absl::StrCat("with open(path, 'r+b') as file:\n  file.seek(",
+                                        offsetof(ObservedDevices, python_errors),
+                                        ")\n  file.write(struct.pack('q', 1))\n");
+  const std::string path = "import os\npath = os.environ['AUTOBATCH_OBSERVER_FILE']\n";
+  CommandTrialOptions options = OnGpu(
+      Options({"python3", "-c", absl::StrCat(path, Observed("300 << 20", "2", then)), "{batch}"}));
+  options.observer = "/nonexistent/libobserver.so";
+  options.read_device_memory = [](const Device&) { return MemoryInfo{.free_bytes = 600 * kMiB}; };
+  const Observation seen = Run(*NewCommandTrialRunner(options), {.batch = 4});
+  ASSERT_FALSE(seen.ok());
+  EXPECT_EQ(seen.failure->kind, FailureKind::kOutOfMemory);
+  EXPECT_EQ(seen.failure->requested_bytes, 64 * kMiB);
 }
 
 TEST_F(CommandTrialRunnerTest, SpeakerWhoseStepsTookNothingOfTheGpu_RanElsewhere) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -352,15 +351,17 @@ NodeObservation CommandTrials::Observe(const Trial& trial) const {
   } else if (!said.done()) {
     seen.failed = LikelyCulprit(trial.memories);
     const CommandMemory& suspect = trial.memories[seen.failed];
-    failure = JudgeCommand({.trial = trial.evidence,
-                            .over_budget = trial.over_budget,
-                            .peak_bytes = suspect.peak_bytes(),
-                            .budget_bytes = suspect.limit(),
-                            .refusals = suspect.refusals(),
-                            .refused_bytes = suspect.refused_bytes(),
-                            .untouched = std::all_of(trial.memories.begin(), trial.memories.end(),
-                                                     std::mem_fn(&CommandMemory::untouched))},
-                           options_.workload.command);
+    failure = JudgeCommand(
+        {.trial = trial.evidence,
+         .over_budget = trial.over_budget,
+         .peak_bytes = suspect.peak_bytes(),
+         .budget_bytes = suspect.limit(),
+         .refusals = suspect.refusals(),
+         .refused_bytes = suspect.refused_bytes(),
+         .python_errors = trial.observer == nullptr ? 0 : trial.observer->python_errors(),
+         .untouched = std::ranges::all_of(trial.memories, &CommandMemory::untouched),
+         .simulated = options_.devices[seen.failed].simulated},
+        options_.workload.command);
   }
   // Of several devices nobody knows on which one such a step was.
   const bool alone = trial.memories.size() == 1;

@@ -24,6 +24,31 @@ std::string SimulatorsWords(absl::string_view log) {
   return "";
 }
 
+// Somebody was to answer, or to look at it.
+bool WantsTerminal(absl::string_view message) {
+  for (const absl::string_view word :
+       {"EOFError: EOF when reading a line", "TTY", "a tty", "Inappropriate ioctl for device"}) {
+    if (absl::StrContains(message, word)) return true;
+  }
+  return false;
+}
+
+// What to do about an error that is the command's own.
+std::string AdviceOfOwnError(const CommandEvidence& evidence, const Failure& failure) {
+  if (WantsTerminal(failure.message)) {
+    return "In a trial nobody answers: its standard input is empty, and there is no terminal. "
+           "Start the script with "
+           "the option that asks nothing, or answer for yourself: -- sh -c 'yes | python train.py "
+           "--batch {batch}'.";
+  }
+  return absl::StrCat(failure.advice,
+                      evidence.simulated
+                          ? " On a simulated device a script that checks values can fail: nothing "
+                            "is computed there, what is read "
+                            "back is zero or what a rule says (AUTOBATCH_SIM_READ_BACK in --help)."
+                          : "");
+}
+
 Failure Ended(const CommandEvidence& evidence, std::span<const std::string> command) {
   Failure failure = Classify(evidence.trial);
   const bool untold =
@@ -44,6 +69,8 @@ Failure Ended(const CommandEvidence& evidence, std::span<const std::string> comm
           "The whole command is one word: write its words apart, without quotes around them all.";
     }
   }
+  if (failure.kind == FailureKind::kModelError)
+    failure.advice = AdviceOfOwnError(evidence, failure);
   if (untold) absl::StrAppend(&failure.message, SimulatorsWords(evidence.trial.stderr_tail));
   if (failure.kind == FailureKind::kTimeout && !UsesPlaceholder(command, "steps")) {
     failure.advice =
@@ -91,6 +118,16 @@ std::optional<Failure> JudgeCommand(const CommandEvidence& evidence,
         "batch",
         "Write {batch} where the batch size belongs in the command, or use autobatch.trial() in "
         "the script.");
+  }
+  if (evidence.python_errors > 0) {
+    Failure failure = FailureOf(FailureKind::kOutOfMemory,
+                                "it ran out of memory, caught that error and went on: with a "
+                                "smaller batch, or without this one",
+                                "The next smaller batches are tried. Should even the smallest fail "
+                                "so, turn off what looks for a batch in the "
+                                "script itself.");
+    if (evidence.refusals > 0) failure.requested_bytes = evidence.refused_bytes;
+    return failure;
   }
   if (evidence.untouched) {
     return FailureOf(

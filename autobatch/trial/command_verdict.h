@@ -21,8 +21,12 @@ struct CommandEvidence {
   // Allocations that the observer saw refused, and the size of the last one.
   int64_t refusals = 0;
   int64_t refused_bytes = 0;
+  // Out-of-memory errors that the observer saw reach the command's Python.
+  int64_t python_errors = 0;
   // Nothing of a GPU was used, as far as observer and driver saw.
   bool untouched = false;
+  // The GPU is: it computes no values.
+  bool simulated = false;
 };
 
 // It exited with code 0, by itself.

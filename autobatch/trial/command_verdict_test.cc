@@ -46,6 +46,33 @@ TEST(CommandVerdictTest, RefusedAllocation_DecidesOverUnknownWords) {
   EXPECT_EQ(JudgeCommand(evidence, kCommand), std::nullopt);
 }
 
+TEST(CommandVerdictTest, ErrorThatItCaught_IsOutOfMemory) {
+  CommandEvidence evidence = Exited(0);
+  evidence.python_errors = 1;
+  evidence.refusals = 2;
+  evidence.refused_bytes = int64_t{64} << 20;
+  const auto failure = JudgeCommand(evidence, kCommand);
+  ASSERT_TRUE(failure.has_value());
+  EXPECT_EQ(failure->kind, FailureKind::kOutOfMemory);
+  EXPECT_THAT(failure->message, HasSubstr("caught that error and went on"));
+  EXPECT_EQ(failure->requested_bytes, int64_t{64} << 20);
+}
+
+TEST(CommandVerdictTest, ScriptThatWantsATerminal_IsToldThatThereIsNone) {
+  for (const char* said : {"EOFError: EOF when reading a line", "the input device is not a TTY",
+                           "OSError: [Errno 25] Inappropriate ioctl for device"}) {
+    EXPECT_THAT(JudgeCommand(Exited(1, said), kCommand)->advice, HasSubstr("nobody answers"))
+        << said;
+  }
+}
+
+TEST(CommandVerdictTest, ErrorOnASimulatedDevice_MayBeOfItsValues) {
+  CommandEvidence evidence = Exited(1, "loss is NaN, stopping");
+  EXPECT_EQ(JudgeCommand(evidence, kCommand)->advice, AdviceFor(FailureKind::kModelError));
+  evidence.simulated = true;
+  EXPECT_THAT(JudgeCommand(evidence, kCommand)->advice, HasSubstr("AUTOBATCH_SIM_READ_BACK"));
+}
+
 TEST(CommandVerdictTest, SimulatorsWords_ExplainAnEnd) {
   const auto failure = JudgeCommand(
       Exited(

@@ -40,6 +40,8 @@ class ObserverFile {
   std::string PreloadPath(const std::string& library) const;
   // In the order of Create. Written by other processes at any time.
   const ObservedMemory& device(size_t index) const { return shared_->devices[index]; }
+  // Out-of-memory errors that Python got to see.
+  int64_t python_errors() const { return shared_->python_errors; }
   // The device's peak rose after this share of all kernels had been launched, by more than an
   // allocator's rounding: one that has settled takes nothing any more. Absent where next to no
   // kernels were launched.

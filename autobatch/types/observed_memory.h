@@ -57,6 +57,9 @@ struct ObservedDevices {
   // Kernels that all processes have launched, on whatever device.
   std::atomic<int64_t> launches;
   ObservedRises rises[kMostObservedDevices];
+  // Out-of-memory errors of PyTorch's that Python got to see: where the command ended well
+  // nevertheless, it caught them.
+  std::atomic<int64_t> python_errors;
 };
 
 }  // namespace autobatch
