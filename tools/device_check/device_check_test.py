@@ -2,14 +2,20 @@
 
 import importlib.machinery
 import importlib.util
+import json
 import os
+import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
+from tests.e2e.json_schema import differences
+
 SCRIPT = os.path.abspath("tools/device_check/device_check")
 LIBRARY = os.path.abspath("autobatch/simcuda/libsimcuda.so")
+SCHEMA = "tools/device_check/schema/device_check.v1.json"
 MIB = 1 << 20
 
 
@@ -30,7 +36,44 @@ def node(devices):
     return check.Side(sys.executable, environment, time.monotonic() + 100)
 
 
+# Stands for a Python with PyTorch: the driver is asked as it is, all that needs PyTorch is answered at once, in the
+# form of measure.py; the soak fails.
+STAND_IN = """#!{python}
+import json, subprocess, sys
+part = sys.argv[2]
+if part == "visible":
+    sys.exit(subprocess.run([{python!r}, *sys.argv[1:]]).returncode)
+if part == "soak":
+    sys.exit("no such memory")
+print(json.dumps({{
+    "card": {{"name": "a card", "total": 24 << 30, "major": 8, "minor": 9, "multiprocessors": 128, "torch": "2.11.0",
+             "context": 400 << 20, "kernels": 16 << 20, "kinds": 16, "cublas": 9 << 20, "cudnn": 3 << 20}},
+    "convolutions": {{"copies": {{"float32_forward": {{"8x64x56x56 64x3x3": 1.0}}}}}},
+    "nccl": {{"taken": 70 << 20, "result": 42}},
+    "train": {{"reserved": 2 << 30, "allocated": 1 << 30, "events": 9, "segments": 2, "trace": "0123456789abcdef"}},
+}}[part]))
+"""
+
+
 class DeviceCheckTest(unittest.TestCase):
+    def test_report_is_what_its_schema_says(self):
+        with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
+            python = pathlib.Path(folder, "python")
+            python.write_text(STAND_IN.format(python=sys.executable))
+            python.chmod(0o755)
+            done = subprocess.run([sys.executable, SCRIPT, "--python", str(python), "--out", folder],
+                                  env=node("rtx4090").environment, text=True, capture_output=True, timeout=200,
+                                  check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report = json.loads(pathlib.Path(folder, "report.json").read_text())
+        self.assertTrue(report["simulated"])
+        self.assertEqual(report["soak"], {"failed": "no such memory"})
+        self.assertEqual(len(report["peaks"]), 30)
+        self.assertEqual(differences(report, SCHEMA), [])
+        report["card"]["colour"] = "green"
+        del report["nccl"]["taken"]
+        self.assertEqual(len(differences(report, SCHEMA)), 2)
+
     def test_without_a_gpu_it_says_so_and_stops(self):
         done = subprocess.run([sys.executable, SCRIPT], env=node("").environment, text=True, capture_output=True,
                               timeout=60, check=False)
