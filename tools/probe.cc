@@ -105,6 +105,7 @@ NodeReport Probe(const CommandLine& line, LocalNode& node, SignalWatcher& signal
                   .signal = signal});
   });
   report.devices = probe.Run();
+  report.host.command_framework = node.Facts().command_framework;
   signals.OnSignal(nullptr);
   if (!line.quiet) terminal.Clear();
   Summarize(line.probe, report);

@@ -84,6 +84,7 @@ DeviceSources LocalNode::Sources() const {
 }
 
 HostFacts LocalNode::Facts() const {
+  MutexLock lock(framework_mutex_);
   return {.date = absl::FormatTime(absl::RFC3339_sec, absl::Now(), absl::LocalTimeZone()),
           .host = HostName(),
           .autobatch_version = kVersion,
@@ -91,6 +92,7 @@ HostFacts LocalNode::Facts() const {
           .cuda_version = worker_.cuda_version,
           .driver_version = list_.driver_version,
           .nccl_version = worker_.nccl_version,
+          .command_framework = Known(command_framework_),
           .cuda_visible_devices = list_.cuda_visible_devices};
 }
 
@@ -111,16 +113,20 @@ NodeProbeParts LocalNode::Parts() {
 
 CommandTrialOptions LocalNode::CommandOptions(std::vector<Device> devices,
                                               const WorkloadSpec& workload) {
-  return {
-      .guard = programs_.guard,
-      // Without it, as in an incomplete installation, the driver's view is left.
-      .observer = FindBeside("autobatch/observer", "libobserver.so").value_or(""),
-      .environment = programs_.environment,
-      .working_directory = std::filesystem::absolute(ResolveUserPath(".")).string(),
-      .devices = std::move(devices),
-      .workload = workload,
-      .world_size = WorldSize(spec_, static_cast<int64_t>(list_.devices.size())),
-      .read_device_memory = [this](const Device& device) { return memory_->Read(device.uuid); }};
+  return {.guard = programs_.guard,
+          // Without it, as in an incomplete installation, the driver's view is left.
+          .observer = FindBeside("autobatch/observer", "libobserver.so").value_or(""),
+          .environment = programs_.environment,
+          .working_directory = std::filesystem::absolute(ResolveUserPath(".")).string(),
+          .devices = std::move(devices),
+          .workload = workload,
+          .world_size = WorldSize(spec_, static_cast<int64_t>(list_.devices.size())),
+          .read_device_memory = [this](const Device& device) { return memory_->Read(device.uuid); },
+          .saw_framework =
+              [this](const std::string& framework) {
+                MutexLock lock(framework_mutex_);
+                command_framework_ = framework;
+              }};
 }
 
 }  // namespace autobatch

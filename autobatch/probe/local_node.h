@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "autobatch/base/mutex.h"
 #include "autobatch/device/device_list.h"
 #include "autobatch/device/device_sources.h"
 #include "autobatch/device/memory_reader.h"
@@ -62,6 +64,9 @@ class LocalNode {
   WorkerPrograms programs_;
   WorkerDescription worker_;
   DeviceList list_;
+  mutable Mutex framework_mutex_;
+  // What trials of a command saw, from their threads; "": nothing yet.
+  std::string command_framework_ ABSL_GUARDED_BY(framework_mutex_);
   // Null: real devices.
   std::unique_ptr<Simulation> simulation_;
   std::unique_ptr<DeviceMemoryReader> memory_;

@@ -133,6 +133,9 @@ std::string HostSection(const NodeReport& report) {
     facts.Add("Precision", EnumName(workload.precision));
     facts.Add("Optimizer", EnumName(workload.optimizer));
   }
+  if (workload.kind == WorkloadKind::kCommand) {
+    facts.Add("Its framework", CommandFramework(host));
+  }
   facts.Add("autobatch", host.autobatch_version);
   // A command brings its own.
   const std::string whose = workload.kind == WorkloadKind::kCommand ? "autobatch's own " : "";

@@ -168,7 +168,7 @@ NodeReport HostileReport() {
   HostFacts& host = report.host;
   host.date = host.host = host.autobatch_version = hostile;
   host.libtorch_version = host.cuda_version = host.driver_version = hostile;
-  host.nccl_version = host.cuda_visible_devices = hostile;
+  host.nccl_version = host.command_framework = host.cuda_visible_devices = hostile;
   report.workload.name = report.workload.loss = hostile;
   report.workload.command = report.warnings = {hostile};
   report.workload.inputs = {{.dtype = hostile}};

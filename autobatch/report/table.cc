@@ -243,6 +243,7 @@ std::string ResultTable(const NodeReport& report, int width) {
   std::string text;
   if (report.workload.kind == WorkloadKind::kCommand) {
     AppendWrapped(text, "command: ", WorkloadWords(report.workload), width);
+    AppendWrapped(text, "its framework: ", CommandFramework(report.host), width);
   }
   if (!report.devices.empty()) absl::StrAppend(&text, DeviceTable(report, width));
   std::string remarks;

@@ -59,6 +59,16 @@ TEST(ResultTableTest, Warnings_AreTold) {
   EXPECT_THAT(ResultTable(report), HasSubstr("warning: a remainder of 1 sample"));
 }
 
+TEST(ResultTableTest, FrameworkOfACommand_IsNamedOrNotKnown) {
+  NodeReport report = ReportOf({ConfirmedResult(0, 96)});
+  report.host.command_framework = "PyTorch 2.13.0 in /v\x1b/torch";
+  EXPECT_THAT(ResultTable(report), Not(HasSubstr("its framework")));
+  report.workload = {.kind = WorkloadKind::kCommand, .command = {"python", "train.py"}};
+  EXPECT_THAT(ResultTable(report), HasSubstr("its framework: PyTorch 2.13.0 in /v\\x1b/torch\n"));
+  report.host.command_framework.reset();
+  EXPECT_THAT(ResultTable(report), HasSubstr("its framework: not known: "));
+}
+
 TEST(WarningLinesTest, WarningOfADevice_NamesIt) {
   NodeReport report = ReportOf({ConfirmedResult(0, 96)});
   EXPECT_EQ(WarningLines(report), "");

@@ -143,6 +143,11 @@ std::string WorkloadWords(const WorkloadSpec& workload) {
   return EscapeControls(words);
 }
 
+std::string CommandFramework(const HostFacts& host) {
+  return host.command_framework.has_value() ? EscapeControls(*host.command_framework)
+                                            : "not known: no PyTorch was seen in its processes";
+}
+
 std::string MethodWords(const DeviceResult& result) {
   std::vector<std::string> methods;
   const bool any_ran = std::any_of(result.observations.begin(), result.observations.end(),

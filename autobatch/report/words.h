@@ -38,6 +38,9 @@ std::optional<int64_t> OthersBytes(const Device& device);
 // "resnet18", "python train.py --batch {batch}"; a command as one would type it in a shell.
 std::string WorkloadWords(const WorkloadSpec& workload);
 
+// "PyTorch 2.13.0+cu130 in /opt/venv/…/torch", or that it is not known.
+std::string CommandFramework(const HostFacts& host);
+
 // How the trials of a command were observed: "watched from outside: ..."; empty for our own worker.
 std::string MethodWords(const DeviceResult& result);
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "autobatch/base/status_macros.h"
 #include "autobatch/trial/alloc_conf.h"
 
@@ -27,6 +28,23 @@ constexpr std::pair<const char*, const char*> kOffline[] = {
     {"DISABLE_MLFLOW_INTEGRATION", "TRUE"},
     {"HF_HUB_DISABLE_TELEMETRY", "1"},
 };
+
+constexpr char kKernelFolder[] = "TORCHINDUCTOR_CACHE_DIR";
+
+// Where PyTorch would keep the kernels that it compiles; "": where the user says, or unknown.
+std::string CompiledKernels(const EnvironmentLookup& lookup) {
+  if (lookup(kKernelFolder).has_value()) return "";
+  std::string user;
+  // As Python finds it.
+  for (const char* name : {"LOGNAME", "USER", "LNAME", "USERNAME"}) {
+    if (user.empty()) user = lookup(name).value_or("");
+  }
+  if (user.empty()) return "";
+  std::string folder = lookup("TMPDIR").value_or("");
+  if (folder.empty()) folder = "/tmp";
+  return absl::StrCat(folder, "/torchinductor_",
+                      absl::StrReplaceAll(user, {{"/", "_"}, {"\\", "_"}, {":", "_"}}));
+}
 
 }  // namespace
 
@@ -52,6 +70,10 @@ absl::StatusOr<CommandEnvironment> MakeCommandEnvironment(std::span<const Device
   // These have no switch, but can be pointed elsewhere.
   variables.emplace_back("WANDB_DIR", output_dir);
   variables.emplace_back("MLFLOW_TRACKING_URI", absl::StrCat("file:", output_dir, "/mlruns"));
+
+  if (const std::string kernels = CompiledKernels(lookup); !kernels.empty()) {
+    variables.emplace_back(kKernelFolder, kernels);
+  }
 
   if (cpu) return environment;
   for (const char* name : {kCudaAllocConf, kAllocConf}) {

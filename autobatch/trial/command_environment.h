@@ -30,7 +30,8 @@ std::optional<std::string> OwnEnvironment(const std::string& name);
 // usual experiment loggers upload nothing and write to `output_dir`, so that a dozen trials do not
 // become a dozen runs on a dashboard (nothing that only loads models or data is switched off); with
 // `memory_fraction` PyTorch's CUDA allocator answers out of memory at that share of a device,
-// whichever it is.
+// whichever it is. What PyTorch compiles stays where it would be kept, as the next trial needs it
+// again: the trial's TMPDIR is another.
 //
 // FailedPrecondition: the user's allocator settings leave no way to measure (see MergeAllocConf).
 absl::StatusOr<CommandEnvironment> MakeCommandEnvironment(

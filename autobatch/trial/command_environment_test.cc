@@ -52,6 +52,20 @@ TEST(CommandEnvironmentTest, Loggers_UploadNothingButLoadingWorks) {
   EXPECT_EQ(made.count("PYTORCH_CUDA_ALLOC_CONF"), 0) << "the CPU has no such allocator";
 }
 
+TEST(CommandEnvironmentTest, CompiledKernels_StayWhereTheyWouldBe) {
+  const auto made = [](const Environment& own) {
+    return Of(MakeCommandEnvironment(kCpu, "/out", std::nullopt, In(own)));
+  };
+  EXPECT_EQ(made({}).count("TORCHINDUCTOR_CACHE_DIR"), 0) << "nobody knows whose they are";
+  EXPECT_EQ(made({{"USER", "DOMAIN\\me"}}).at("TORCHINDUCTOR_CACHE_DIR"),
+            "/tmp/torchinductor_DOMAIN_me");
+  EXPECT_EQ(made({{"TMPDIR", "/scratch"}, {"LOGNAME", "me"}}).at("TORCHINDUCTOR_CACHE_DIR"),
+            "/scratch/torchinductor_me");
+  EXPECT_EQ(
+      made({{"USER", "me"}, {"TORCHINDUCTOR_CACHE_DIR", "/k"}}).count("TORCHINDUCTOR_CACHE_DIR"),
+      0);
+}
+
 TEST(CommandEnvironmentTest, Fraction_IsPutIntoEveryNameTheUserHasSet) {
   const Environment plain = Of(MakeCommandEnvironment(kGpu, "/o", 0.5, In({})));
   EXPECT_EQ(plain.at("PYTORCH_CUDA_ALLOC_CONF"), "per_process_memory_fraction:0.500000");

@@ -33,6 +33,9 @@ struct CommandTrialOptions {
   // Reads a GPU's memory with every process on it; empty: unknown. Not asked for the CPU, whose
   // memory is what the command and its descendants hold of the host's.
   std::function<absl::StatusOr<MemoryInfo>(const Device&)> read_device_memory;
+  // Told once, from the thread of a trial, of the PyTorch that the command has loaded
+  // (SeenFramework); empty: nobody asks.
+  std::function<void(const std::string&)> saw_framework;
   // From the asking (SIGTERM) to SIGKILL, and from a result to being asked.
   absl::Duration grace = absl::Seconds(3);
   // Between two readings of memory, at least: where reading takes long it is done less often.

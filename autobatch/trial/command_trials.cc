@@ -47,19 +47,6 @@ Failure FailureOf(FailureKind kind, std::string message) {
   return {.kind = kind, .message = std::move(message), .advice = AdviceFor(kind)};
 }
 
-// The strictest limits of all devices, for ranks that know nothing of several.
-TrialSpec Strictest(std::span<const TrialSpec> specs) {
-  TrialSpec strictest = specs.front();
-  for (const TrialSpec& spec : specs) {
-    strictest.reserve_bytes = std::max(strictest.reserve_bytes, spec.reserve_bytes);
-    if (spec.limit_bytes.has_value()) {
-      strictest.limit_bytes =
-          std::min(strictest.limit_bytes.value_or(*spec.limit_bytes), *spec.limit_bytes);
-    }
-  }
-  return strictest;
-}
-
 }  // namespace
 
 struct CommandTrials::Trial {
@@ -83,7 +70,8 @@ CommandTrials::CommandTrials(CommandTrialOptions options)
     : options_(std::move(options)),
       on_cpu_(options_.devices.front().kind == DeviceKind::kCpu),
       left_files_(options_.working_directory.empty() ? "." : options_.working_directory),
-      contexts_(options_.devices.size(), 0) {}
+      contexts_(options_.devices.size(), 0),
+      framework_(options_.saw_framework) {}
 
 absl::StatusOr<NodeObservation> CommandTrials::Run(std::span<const TrialSpec> specs,
                                                    SteadyTime deadline,
@@ -120,6 +108,8 @@ absl::StatusOr<NodeObservation> CommandTrials::RunOnce(std::span<const TrialSpec
                                                        SteadyTime start, SteadyTime deadline,
                                                        const ProgressFunction& progress) {
   AB_ASSIGN_OR_RETURN(const ScratchFolder output, ScratchFolder::Create());
+  // One of its own: an output folder may have to be empty.
+  AB_ASSIGN_OR_RETURN(const ScratchFolder temporary, ScratchFolder::Create());
   const HostState host = ReadHostState();
   std::vector<CommandMemory> memories;
   std::vector<std::string> uuids;
@@ -144,6 +134,7 @@ absl::StatusOr<NodeObservation> CommandTrials::RunOnce(std::span<const TrialSpec
     return NodeObservation{.devices = std::vector<Observation>(
                                specs.size(), Observation{.failure = std::move(failure)})};
   }
+  environment->variables.emplace_back("TMPDIR", temporary.path());
   Trial trial = {.specs = specs,
                  .start = start,
                  .deadline = deadline,
@@ -270,6 +261,7 @@ void CommandTrials::Listen(Trial& trial) {
         for (CommandMemory& memory : trial.memories) {
           memory.Read(tree, Between(trial.start, now));
         }
+        framework_.Look(tree.pids);
         if (trial.memories.front().Exceeds(Allowance(trial))) {
           trial.over_budget = true;
           return;

@@ -17,6 +17,7 @@
 #include "autobatch/trial/host_state.h"
 #include "autobatch/trial/left_files.h"
 #include "autobatch/trial/node_trial_runner.h"
+#include "autobatch/trial/seen_framework.h"
 #include "autobatch/trial/trial_runner.h"
 #include "autobatch/types/observation.h"
 
@@ -62,6 +63,7 @@ class CommandTrials {
   std::vector<int64_t> contexts_;
   // Absent: not known yet.
   std::optional<bool> speaks_;
+  FrameworkWatch framework_;
   // This PyTorch is older than the setting.
   bool fraction_refused_ = false;
 };

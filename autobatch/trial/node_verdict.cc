@@ -14,6 +14,18 @@ bool Ran(const Observation& seen) { return seen.PeakReserved() > 0 || seen.ranks
 
 }  // namespace
 
+TrialSpec Strictest(std::span<const TrialSpec> specs) {
+  TrialSpec strictest = specs.front();
+  for (const TrialSpec& spec : specs) {
+    strictest.reserve_bytes = std::max(strictest.reserve_bytes, spec.reserve_bytes);
+    if (spec.limit_bytes.has_value()) {
+      strictest.limit_bytes =
+          std::min(strictest.limit_bytes.value_or(*spec.limit_bytes), *spec.limit_bytes);
+    }
+  }
+  return strictest;
+}
+
 void CheckDevices(std::span<const Device> devices, int64_t ranks, NodeObservation& seen) {
   const auto ran =
       static_cast<size_t>(std::count_if(seen.devices.begin(), seen.devices.end(), Ran));

@@ -7,10 +7,14 @@
 
 #include "autobatch/trial/node_trial_runner.h"
 #include "autobatch/types/device.h"
+#include "autobatch/types/observation.h"
 
 namespace autobatch {
 
 // What the devices of one trial mean together. Pure.
+
+// The strictest limits of all devices, for ranks that know nothing of several.
+TrialSpec Strictest(std::span<const TrialSpec> specs);
 
 // Of a trial on several devices that ran: one on which nothing ran fails it, since nothing would be
 // known of it; `ranks` that spoke (0: none of them does) and are not one a device are a warning.

@@ -15,6 +15,16 @@ const std::vector<Device> kTwo = {{.address = "cuda:0"}, {.address = "cuda:1"}};
 
 Observation Peak(int64_t bytes) { return {.steady = MemoryPeak{.reserved_bytes = bytes}}; }
 
+TEST(NodeVerdictTest, Strictest_IsTheLeastLimitAndTheMostHeldBack) {
+  const TrialSpec specs[] = {{.batch = 4, .reserve_bytes = 5},
+                             {.batch = 4, .limit_bytes = 100, .reserve_bytes = 7},
+                             {.batch = 4, .limit_bytes = 90, .reserve_bytes = 6}};
+  const TrialSpec strictest = Strictest(specs);
+  EXPECT_EQ(strictest.batch, 4);
+  EXPECT_EQ(strictest.limit_bytes, 90);
+  EXPECT_EQ(strictest.reserve_bytes, 7);
+}
+
 TEST(NodeVerdictTest, AllDevicesRanWithOneRankEach_NothingIsSaid) {
   NodeObservation seen{.devices = {Peak(5), Peak(6)}};
   CheckDevices(kTwo, 2, seen);

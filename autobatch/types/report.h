@@ -114,12 +114,15 @@ struct HostFacts {
   std::optional<std::string> cuda_version;
   std::optional<std::string> driver_version;
   std::optional<std::string> nccl_version;
+  // What the command of the trials ran on: "PyTorch 2.13.0+cu130 in /opt/venv/…/torch"; absent: not
+  // known, or no command ran.
+  std::optional<std::string> command_framework;
   // As it was; absent: unset.
   std::optional<std::string> cuda_visible_devices;
 };
 BOOST_DESCRIBE_STRUCT(HostFacts, (),
                       (date, host, autobatch_version, libtorch_version, cuda_version,
-                       driver_version, nccl_version, cuda_visible_devices))
+                       driver_version, nccl_version, command_framework, cuda_visible_devices))
 
 // What one trial runs on: one device, or all devices of the node at once.
 enum class TrialScope { kDevice, kNode };

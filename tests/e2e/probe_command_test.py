@@ -112,6 +112,20 @@ class ProbeCommandTest(unittest.TestCase):
         self.assertIn("'my train.py' {batch} {steps}", run.stderr)
         self.assertEqual([path.name for path in self.folder.iterdir()], ["my train.py"])
 
+    def test_framework_that_the_command_ran_on_is_named_and_one_that_nobody_saw_is_not(self):
+        library = self.folder / "torch/lib/libtorch_cpu.so"
+        library.parent.mkdir(parents=True)
+        library.write_bytes(b"not one, but mapped")
+        (self.folder / "torch/version.py").write_text("__version__ = '9.8.7+cpu'\n")
+        mapped = ("import mmap, sys\nfile = open(sys.argv[3])\n"
+                  "mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)\n")
+        for start, words in [(mapped, f"PyTorch 9.8.7+cpu in {self.folder}/torch"), ("", None)]:
+            run, report = self.run_probe("--max-batch", "32", "--", sys.executable, self.script(start + STRANGER),
+                                         "{batch}", "{steps}", str(library))
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(report["host"]["command_framework"], words)
+            self.assertIn("its framework: " + ("PyTorch 9.8.7+cpu in" if words else "not known"), run.stderr)
+
     def test_program_with_the_python_package_measures_itself(self):
         script = self.script(HELPED)
         package = pathlib.Path("tools/python").resolve()
@@ -218,6 +232,14 @@ class ProbeCommandTest(unittest.TestCase):
         run, report = self.run_probe("--", "true")
         self.assertEqual(run.returncode, 5)
         self.assertEqual(report["devices"][0]["failure"]["kind"], "batch_ignored")
+
+    def test_temporary_files_go_with_the_trial(self):
+        temporary = self.folder / "temporary"
+        temporary.mkdir()
+        run, _ = self.run_probe("--max-batch", "1", "--", "sh", "-ec", 'mktemp -d; test -n "$TMPDIR" # {batch}',
+                                env={**os.environ, "TMPDIR": str(temporary)})
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(list(temporary.iterdir()), [])
 
     def test_what_is_left_behind_is_named(self):
         run, report = self.run_probe("--max-batch", "1", "--", "sh", "-c",
