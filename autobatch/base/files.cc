@@ -1,10 +1,12 @@
 #include "autobatch/base/files.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -33,15 +35,39 @@ struct TemporaryFile {
   int descriptor = -1;
 };
 
-// Opens a new file in the folder of `path`, which is made if need be.
+// The suffix with other letters for each call.
+std::string NextTemporarySuffix() {
+  static std::atomic<uint64_t> next =
+      static_cast<uint64_t>(getpid()) << 32 ^
+      static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;
+  uint64_t random = next.fetch_add(1) * kSpread >> 24;
+  std::string suffix = kTemporarySuffix;
+  for (char& letter : suffix) {
+    if (letter != 'X') continue;
+    letter = "0123456789abcdefghijklmnopqrstuvwxyz"[random % 36];
+    random /= 36;
+  }
+  return suffix;
+}
+
+// Opens a new file in the folder of `path`, which is made if need be. Unlike mkstemp's it has the
+// rights of any new file; and mostly the folder is there.
 absl::StatusOr<TemporaryFile> MakeTemporaryBeside(const std::string& path) {
+  constexpr int kMostTries = 100;
   std::error_code no_folder;  // Shows when the file is opened, but only this says why.
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  if (!parent.empty()) std::filesystem::create_directories(parent, no_folder);
-  TemporaryFile file{.path = path + kTemporarySuffix};
-  file.descriptor = mkostemp(file.path.data(), O_CLOEXEC);
-  if (file.descriptor < 0) return Error(no_folder ? no_folder.value() : errno, "write", path);
-  return file;
+  for (int tries = 1;; ++tries) {
+    TemporaryFile file{.path = path + NextTemporarySuffix()};
+    file.descriptor = open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file.descriptor >= 0) return file;
+    const int error = errno;
+    const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+    if (error == ENOENT && tries == 1 && !parent.empty()) {
+      std::filesystem::create_directories(parent, no_folder);
+    } else if (error != EEXIST || tries == kMostTries) {
+      return Error(no_folder ? no_folder.value() : error, "write", path);
+    }
+  }
 }
 
 }  // namespace
@@ -107,11 +133,7 @@ absl::Status WriteFileAtomically(const std::string& path, absl::string_view cont
   }
   AB_ASSIGN_OR_RETURN(const TemporaryFile file, MakeTemporaryBeside(path));
   absl::Status status = WriteAll(file.descriptor, content, path);
-  const mode_t mask = umask(0);
-  umask(mask);
-  if (status.ok() && (fchmod(file.descriptor, 0666 & ~mask) != 0 || fsync(file.descriptor) != 0)) {
-    status = Error(errno, "write", path);
-  }
+  if (status.ok() && fsync(file.descriptor) != 0) status = Error(errno, "write", path);
   if (close(file.descriptor) != 0 && status.ok()) status = Error(errno, "write", path);
   if (status.ok() && rename(file.path.c_str(), path.c_str()) != 0) {
     status = Error(errno, "write", path);

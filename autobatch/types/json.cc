@@ -1,6 +1,7 @@
 #include "autobatch/types/json.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
 #include <cmath>
@@ -93,11 +94,16 @@ class ExactHandler {
 namespace json_internal {
 
 void AppendString(absl::string_view text, std::string& out) {
+  static constexpr auto kEscaped = [] {
+    std::array<bool, 256> escaped{};
+    for (size_t c = 0; c < 0x20; ++c) escaped[c] = true;
+    escaped['"'] = escaped['\\'] = true;
+    return escaped;
+  }();
   out += '"';
   while (!text.empty()) {
-    const auto end = std::find_if(text.begin(), text.end(), [](char c) {
-      return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20;
-    });
+    const auto end = std::find_if(text.begin(), text.end(),
+                                  [](char c) { return kEscaped[static_cast<unsigned char>(c)]; });
     out.append(text.begin(), end);
     if (end == text.end()) break;
     // Boost knows how.

@@ -1,9 +1,12 @@
 #ifndef AUTOBATCH_TYPES_JSON_CODEC_H_
 #define AUTOBATCH_TYPES_JSON_CODEC_H_
 
+#include <algorithm>
+#include <array>
 #include <boost/describe.hpp>
 #include <boost/json.hpp>
 #include <boost/mp11.hpp>
+#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -33,6 +36,17 @@ absl::Status Decode(const boost::json::value& json, const Place& place, bool& ou
 absl::Status Decode(const boost::json::value& json, const Place& place, int64_t& out);
 absl::Status Decode(const boost::json::value& json, const Place& place, double& out);
 absl::Status Decode(const boost::json::value& json, const Place& place, std::string& out);
+
+// A described member's name as it stands in front of its value.
+template <typename Descriptor>
+inline constexpr auto kKey = [] {
+  constexpr absl::string_view name = Descriptor::name;
+  std::array<char, name.size() + 3> key{'"'};
+  std::copy(name.begin(), name.end(), key.begin() + 1);
+  key[name.size() + 1] = '"';
+  key[name.size() + 2] = ':';
+  return key;
+}();
 
 template <typename T>
 struct Codec;
@@ -65,14 +79,16 @@ struct Codec {
     } else if constexpr (std::is_same_v<T, bool>) {
       out += value ? "true" : "false";
     } else if constexpr (std::is_integral_v<T>) {
-      absl::StrAppend(&out, value);
+      char digits[24];
+      out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
     } else if constexpr (std::is_enum_v<T>) {
       AppendString(EnumName(value), out);
     } else if constexpr (boost::describe::has_describe_members<T>::value) {
       char before = '{';
       ForEachMember([&](auto d) {
         using Member = std::decay_t<decltype(value.*d.pointer)>;
-        absl::StrAppend(&out, absl::string_view(&before, 1), "\"", d.name, "\":");
+        out += before;
+        out.append(kKey<decltype(d)>.data(), kKey<decltype(d)>.size());
         Codec<Member>::Append(value.*d.pointer, out);
         before = ',';
       });
@@ -92,12 +108,18 @@ struct Codec {
       return absl::OkStatus();
     } else if constexpr (boost::describe::has_describe_members<T>::value) {
       if (!json.is_object()) return WrongType(place, "an object", json);
+      const boost::json::object& object = json.get_object();
       absl::Status status;
+      // Mostly the fields are there in our order.
+      auto expected = object.begin();
       ForEachMember([&](auto d) {
-        const boost::json::value* field = json.get_object().if_contains(d.name);
-        if (!status.ok() || field == nullptr) return;
+        if (!status.ok()) return;
+        const auto field =
+            expected != object.end() && expected->key() == d.name ? expected : object.find(d.name);
+        if (field == object.end()) return;
+        expected = field + 1;
         using Member = std::remove_reference_t<decltype(out.*d.pointer)>;
-        status = Codec<Member>::Read(*field, Place(place, d.name), out.*d.pointer);
+        status = Codec<Member>::Read(field->value(), Place(place, d.name), out.*d.pointer);
       });
       return status;
     } else {
