@@ -18,7 +18,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Bytes of a frame that are taken off the stream at a time.
+// Bytes that are taken off the stream at a time.
 constexpr size_t kPiece = 4096;
 
 // What the connection and its coroutines share; it lives until the last of them has ended.
@@ -87,6 +87,8 @@ class Session : public std::enable_shared_from_this<Session> {
   WakeTimer overdue_;
   absl::Status closed_;
   FrameDecoder decoder_;
+  // What came with the last frame of the next one.
+  std::string unread_;
 };
 
 const absl::Status& Session::End(absl::Status why) {
@@ -180,10 +182,14 @@ void Session::EndIfOverdue() {
 
 TlsStream::Step Session::ReadSome(std::optional<absl::StatusOr<Frame>>& frame) {
   char bytes[kPiece];
+  absl::string_view piece = unread_;
   while (true) {
-    const TlsStream::Step step = stream_->Read(bytes, std::min(kPiece, decoder_.wanted()));
-    if (step.waits || step.error) return step;
-    absl::string_view piece(bytes, step.size);
+    if (piece.empty()) {
+      unread_.clear();
+      const TlsStream::Step step = stream_->Read(bytes, sizeof bytes);
+      if (step.waits || step.error) return step;
+      piece = absl::string_view(bytes, step.size);
+    }
     absl::StatusOr<std::optional<Frame>> next = decoder_.Next(piece);
     if (!next.ok()) {
       frame = End(std::move(next).status());
@@ -191,6 +197,7 @@ TlsStream::Step Session::ReadSome(std::optional<absl::StatusOr<Frame>>& frame) {
     }
     if (next->has_value()) {
       frame = **std::move(next);
+      unread_ = std::string(piece);
       return {};
     }
   }

@@ -1,6 +1,7 @@
 #include "orchestrator/net/tls_context.h"
 
 #include <fcntl.h>
+#include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
@@ -145,7 +146,36 @@ TlsContext::~TlsContext() = default;
 absl::StatusOr<std::unique_ptr<TlsContext>> TlsContext::ForServer(const Credentials& credentials) {
   std::unique_ptr<TlsContext> made(new TlsContext(/*server=*/true));
   AB_RETURN_IF_ERROR(made->Use(credentials, Role::kCoordinator));
+  if (made->keys_ != nullptr) {
+    AB_ASSIGN_OR_RETURN(const auto caller, ForClient(credentials, Role::kAgent));
+    made->Rehearse(*caller);
+  }
   return made;
+}
+
+void TlsContext::Rehearse(TlsContext& caller) {
+  SSL* const server = SSL_new(context_.native_handle());
+  SSL* const client = SSL_new(caller.context_.native_handle());
+  BIO* servers_end = nullptr;
+  BIO* clients_end = nullptr;
+  const absl::Cleanup release = [server, client] {
+    SSL_free(server);
+    SSL_free(client);
+    ERR_clear_error();
+  };
+  if (server == nullptr || client == nullptr ||
+      BIO_new_bio_pair(&servers_end, 0, &clients_end, 0) != 1) {
+    return;
+  }
+  SSL_set_bio(server, servers_end, servers_end);
+  SSL_set_bio(client, clients_end, clients_end);
+  SSL_set_accept_state(server);
+  SSL_set_connect_state(client);
+  SSL_do_handshake(client);
+  SSL_do_handshake(server);
+  char byte = 0;
+  for (SSL* const end : {client, server}) SSL_write(end, &byte, 1);
+  for (SSL* const end : {server, client}) SSL_read(end, &byte, 1);
 }
 
 absl::StatusOr<std::unique_ptr<TlsContext>> TlsContext::ForClient(const Credentials& credentials,

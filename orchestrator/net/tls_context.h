@@ -53,6 +53,9 @@ class TlsContext {
  private:
   struct Keys;
   explicit TlsContext(bool server);
+  // A handshake with `caller` in memory: OpenSSL looks most of what it uses up when it first does,
+  // and the first agents of a run would wait for that.
+  void Rehearse(TlsContext& caller);
   absl::Status Use(const Credentials& credentials, Role role);
   absl::Status UseCertificates(const Certificates& certificates);
 

@@ -61,13 +61,6 @@ class FrameDecoder {
   // looks like); ResourceExhausted: the payload is over the limit.
   absl::StatusOr<std::optional<Frame>> Next(absl::string_view& bytes);
 
-  // How many bytes the header, or else the payload, still lacks: who offers no more than that never
-  // has any left over.
-  size_t wanted() const {
-    return header_size_ < kFrameHeaderSize ? kFrameHeaderSize - header_size_
-                                           : payload_size_ - frame_.payload.size();
-  }
-
   // Between two frames: a stream that ends elsewhere was cut short.
   bool AtBoundary() const { return header_size_ == 0; }
 

@@ -104,18 +104,6 @@ TEST(FrameTest, Decode_RandomFramesInRandomPieces_SameFrames) {
   }
 }
 
-TEST(FrameTest, Decode_AsManyBytesAsAreWanted_EndsWithTheFrame) {
-  const std::string bytes = EncodeFrame({.type = 1, .payload = "payload"}).value();
-  FrameDecoder decoder;
-  EXPECT_EQ(decoder.wanted(), kFrameHeaderSize);
-  absl::string_view header = absl::string_view(bytes).substr(0, kFrameHeaderSize);
-  EXPECT_FALSE(decoder.Next(header)->has_value());
-  EXPECT_EQ(decoder.wanted(), 7u);
-  absl::string_view payload = absl::string_view(bytes).substr(kFrameHeaderSize);
-  EXPECT_TRUE(decoder.Next(payload)->has_value());
-  EXPECT_EQ(decoder.wanted(), kFrameHeaderSize);
-}
-
 TEST(FrameTest, Decode_LengthUpToTheLimit_TakenAndBeyondIt_ResourceExhausted) {
   for (uint32_t length : {0u, 1u, kStrangerPayloadLimit}) {
     const Frame frame{.type = 3, .payload = std::string(length, 'x')};
