@@ -291,7 +291,9 @@ void AgentConduct::OnNoCoordinator() {
   }
 }
 
-void AgentConduct::Send(Message message) {
+void AgentConduct::Send(Message message) { SendFrame(FrameOf(std::move(message))); }
+
+std::shared_ptr<const std::string> AgentConduct::FrameOf(Message message) {
   std::visit(
       [this](auto& m) {
         m.run_id = config_.hello.run_id;
@@ -299,11 +301,13 @@ void AgentConduct::Send(Message message) {
       },
       message);
   auto frame = BytesOf(std::move(message));
-  if (frame.ok()) {
-    actions_.push_back(agent::Send{*std::move(frame)});
-  } else {
-    Say(absl::StrCat("a message cannot be sent: ", frame.status().message()));
-  }
+  if (frame.ok()) return *std::move(frame);
+  Say(absl::StrCat("a message cannot be sent: ", frame.status().message()));
+  return nullptr;
+}
+
+void AgentConduct::SendFrame(std::shared_ptr<const std::string> frame) {
+  if (frame != nullptr) actions_.push_back(agent::Send{std::move(frame)});
 }
 
 void AgentConduct::Say(std::string text) { actions_.push_back(agent::Say{std::move(text)}); }

@@ -63,6 +63,9 @@ class AgentConduct {
   // When the agent gives up, as long as it is no member.
   SteadyTime Patience() const;
   void Send(Message message);
+  // Run and round are filled in. Null where it cannot be sent, which is said.
+  std::shared_ptr<const std::string> FrameOf(Message message);
+  void SendFrame(std::shared_ptr<const std::string> frame);
   void Say(std::string text);
   void Leave(std::string reason, bool done, int exit_code);
   void Finish(int exit_code, std::string text);
@@ -83,7 +86,6 @@ class AgentConduct {
   void OnMessage(const Abort& abort);
 
   void StartProbe();
-  void SendReport();
   void SendReduced(ReduceResult result);
   void EndReduction();
   // Whether a message is of the present round; a stale one is left alone.
@@ -126,10 +128,10 @@ class AgentConduct {
   // The present round: the last that we were asked to report for.
   int64_t round_ = 0;
   std::optional<int64_t> communicator_bytes_;
-  // A probe runs, for this round or an earlier one; what the last one found.
+  // A probe runs, for this round or an earlier one; what it found for this one, to be said again.
   bool probing_ = false;
   std::optional<int64_t> probed_with_;
-  std::optional<agent::Probed> probed_;
+  std::shared_ptr<const std::string> report_;
   // The last attempt at a reduction in this round; 0: none. What came of it, to be said again.
   int64_t attempt_ = 0;
   bool reducing_ = false;

@@ -22,7 +22,7 @@ void AgentConduct::OnMessage(const Collect& collect) {
   }
   if (collect.round == round_) {
     // We were away: the report may be lost.
-    if (probed_.has_value()) SendReport();
+    SendFrame(report_);
     return;
   }
   EndReduction();
@@ -31,7 +31,7 @@ void AgentConduct::OnMessage(const Collect& collect) {
   keeping_ = Keeping::kNothing;
   digest_.clear();
   shares_.clear();
-  probed_.reset();
+  report_.reset();
   communicator_bytes_ = collect.communicator_bytes;
   if (!probing_) StartProbe();
 }
@@ -50,14 +50,10 @@ void AgentConduct::On(const agent::Probed& event) {
     StartProbe();
     return;
   }
-  probed_ = event;
-  if (phase_ == Phase::kMember) SendReport();
-}
-
-void AgentConduct::SendReport() {
-  Send(Report{.devices = probed_->devices,
-              .communicator_bytes = probed_->communicator_bytes,
-              .summary = probed_->summary});
+  report_ = FrameOf(Report{.devices = event.devices,
+                           .communicator_bytes = event.communicator_bytes,
+                           .summary = event.summary});
+  if (phase_ == Phase::kMember) SendFrame(report_);
 }
 
 void AgentConduct::OnMessage(const Reduce& reduce) {
