@@ -7,10 +7,12 @@
 
 namespace autobatch {
 
-CommandMemory::CommandMemory(const Device& device, const TrialSpec& trial, ReadDevice read_device)
+CommandMemory::CommandMemory(const Device& device, const TrialSpec& trial, ReadDevice read_device,
+                             std::optional<int64_t> known_context_bytes)
     : on_cpu_(device.kind == DeviceKind::kCpu),
       read_device_(std::move(read_device)),
-      limit_(trial.limit_bytes) {
+      limit_(trial.limit_bytes),
+      context_(known_context_bytes) {
   if (on_cpu_) return;
   before_.total_bytes = device.memory.total_bytes;
   if (read_device_) {
@@ -28,16 +30,16 @@ CommandMemory::CommandMemory(const Device& device, const TrialSpec& trial, ReadD
   }
 }
 
-std::optional<int64_t> CommandMemory::AllocatorLimit(int64_t context_bytes) const {
+std::optional<int64_t> CommandMemory::AllocatorLimit() const {
   if (!limit_.has_value()) return std::nullopt;
   // 0 would be no limit to the observer.
-  return std::max<int64_t>(1, *limit_ - context_bytes);
+  return std::max<int64_t>(1, *limit_ - context_.value_or(0));
 }
 
-std::optional<double> CommandMemory::Fraction(int64_t context_bytes) const {
+std::optional<double> CommandMemory::Fraction() const {
   if (on_cpu_ || !limit_.has_value() || before_.total_bytes.value_or(0) <= 0) return std::nullopt;
-  return std::min(1.0, static_cast<double>(*AllocatorLimit(context_bytes)) /
-                           static_cast<double>(*before_.total_bytes));
+  return std::min(
+      1.0, static_cast<double>(*AllocatorLimit()) / static_cast<double>(*before_.total_bytes));
 }
 
 void CommandMemory::Read(const ProcessTree& tree, absl::Duration since_start) {
@@ -99,11 +101,10 @@ std::optional<int64_t> CommandMemory::host_peak_bytes() const {
   return host_peak_;
 }
 
-std::optional<double> CommonFraction(std::span<const CommandMemory> memories,
-                                     std::span<const int64_t> contexts) {
+std::optional<double> CommonFraction(std::span<const CommandMemory> memories) {
   std::optional<double> largest;
-  for (size_t i = 0; i < memories.size(); ++i) {
-    const std::optional<double> fraction = memories[i].Fraction(contexts[i]);
+  for (const CommandMemory& memory : memories) {
+    const std::optional<double> fraction = memory.Fraction();
     if (!fraction.has_value()) return std::nullopt;
     largest = std::max(largest.value_or(0), *fraction);
   }

@@ -28,16 +28,18 @@ class CommandMemory {
   using ReadDevice = std::function<absl::StatusOr<MemoryInfo>()>;
 
   // Before the command starts: reads a GPU's free memory, of which the budget is what `trial` does
-  // not hold back.
-  CommandMemory(const Device& device, const TrialSpec& trial, ReadDevice read_device);
+  // not hold back. `known_context_bytes`: what the driver was seen to hold for the same command in
+  // another trial; none counts with less, for the last growth falls between two readings.
+  CommandMemory(const Device& device, const TrialSpec& trial, ReadDevice read_device,
+                std::optional<int64_t> known_context_bytes = std::nullopt);
 
   // Bytes that the command may hold; absent: no limit is known.
   const std::optional<int64_t>& limit() const { return limit_; }
-  // What of it is left for allocations where the driver's own memory for the command (its contexts)
-  // takes so much: what an allocator is told, which knows nothing of contexts. 1 where none is.
-  std::optional<int64_t> AllocatorLimit(int64_t context_bytes) const;
+  // What of it the driver's own memory for the command (its contexts) leaves for allocations: what
+  // an allocator is told, which knows nothing of contexts. 1 where none is left.
+  std::optional<int64_t> AllocatorLimit() const;
   // The same as a share of a GPU; absent for the CPU, and where a number is missing.
-  std::optional<double> Fraction(int64_t context_bytes) const;
+  std::optional<double> Fraction() const;
 
   // From now on what the observer in the command's processes counts of this device is believed,
   // once it counts: no peak of its allocations is missed between two readings. What the driver
@@ -49,7 +51,8 @@ class CommandMemory {
   // Allocations that the observer has seen refused, and the size of the last one.
   int64_t refusals() const { return observed() ? observer_->refusals.load() : 0; }
   int64_t refused_bytes() const { return observed() ? observer_->refused_bytes.load() : 0; }
-  // What is on top of the observed allocations; absent: the command was gone before it was read.
+  // What is on top of the observed allocations, in this trial or in one before; absent: the command
+  // was gone before it was read.
   const std::optional<int64_t>& context_bytes() const { return context_; }
 
   // It ran without the device: the observer was there and counted nothing, and the driver, which
@@ -102,9 +105,7 @@ class CommandMemory {
 // The share of PyTorch's limit for a command on all of these devices; absent where one has none.
 // PyTorch knows one for all devices of a process: it is the largest, in no device's way. What is
 // above a smaller budget the observer refuses.
-// `contexts` has the driver's own memory on each.
-std::optional<double> CommonFraction(std::span<const CommandMemory> memories,
-                                     std::span<const int64_t> contexts);
+std::optional<double> CommonFraction(std::span<const CommandMemory> memories);
 
 // The device that a command without a result has failed on, as far as memory tells: where something
 // was refused, else the fullest.

@@ -26,7 +26,7 @@ MemoryInfo Use(int64_t free_mib, std::vector<ProcessUse> processes = {}) {
 TEST(CommandMemoryTest, CpuLimit_IsTheTrialsAndPassedByWhatIsSeen) {
   CommandMemory memory({.kind = DeviceKind::kCpu}, {.limit_bytes = 100}, {});
   EXPECT_EQ(memory.limit(), 100);
-  EXPECT_EQ(memory.Fraction(0), std::nullopt);
+  EXPECT_EQ(memory.Fraction(), std::nullopt);
   EXPECT_FALSE(memory.Exceeds(0));
   memory.AddProcess(101);
   EXPECT_TRUE(memory.Exceeds(0));
@@ -38,14 +38,31 @@ TEST(CommandMemoryTest, CpuLimit_IsTheTrialsAndPassedByWhatIsSeen) {
 TEST(CommandMemoryTest, GpuLimit_IsWhatIsFreeLessWhatIsHeldBack) {
   CommandMemory memory(Gpu(), {.reserve_bytes = 100 * kMiB}, [] { return Use(600); });
   EXPECT_EQ(memory.limit(), 500 * kMiB);
-  EXPECT_DOUBLE_EQ(*memory.Fraction(0), 0.5);
+  EXPECT_DOUBLE_EQ(*memory.Fraction(), 0.5);
   CommandMemory limited(Gpu(), {.limit_bytes = 250 * kMiB, .reserve_bytes = 100 * kMiB},
                         [] { return Use(600); });
-  EXPECT_DOUBLE_EQ(*limited.Fraction(0), 0.25);
-  EXPECT_DOUBLE_EQ(*limited.Fraction(50 * kMiB), 0.2) << "the context is not the allocator's";
-  EXPECT_EQ(limited.AllocatorLimit(300 * kMiB), 1);
+  EXPECT_DOUBLE_EQ(*limited.Fraction(), 0.25);
   CommandMemory full(Gpu(), {.reserve_bytes = 100 * kMiB}, [] { return Use(50); });
   EXPECT_EQ(full.limit(), 0);
+}
+
+TEST(CommandMemoryTest, ContextKnownFromAnotherTrial_IsNotTheAllocatorsToTake) {
+  const TrialSpec trial = {.limit_bytes = 250 * kMiB};
+  const auto read = [] { return Use(600); };
+  EXPECT_DOUBLE_EQ(*CommandMemory(Gpu(), trial, read, 50 * kMiB).Fraction(), 0.2);
+  EXPECT_EQ(CommandMemory(Gpu(), trial, read, 300 * kMiB).AllocatorLimit(), 1);
+}
+
+TEST(CommandMemoryTest, ContextSeenSmallerThanInAnotherTrial_CountsAsThere) {
+  CommandMemory memory(
+      Gpu(), {}, [] { return Use(400, {{.pid = getpid(), .bytes = 500 * kMiB}}); }, 250 * kMiB);
+  ObservedMemory observed = {};
+  memory.Believe(observed);
+  observed.processes = 1;
+  observed.held_bytes = observed.peak_bytes = 300 * kMiB;
+  memory.Read(ReadProcessTree(getppid()), absl::Seconds(1));
+  EXPECT_EQ(memory.context_bytes(), 250 * kMiB) << "200 MiB were seen here";
+  EXPECT_EQ(memory.peak_bytes(), 550 * kMiB);
 }
 
 TEST(CommandMemoryTest, ProcessesTheDriverNames_AreCountedIfTheyAreOurs) {

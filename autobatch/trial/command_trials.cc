@@ -70,7 +70,7 @@ CommandTrials::CommandTrials(CommandTrialOptions options)
     : options_(std::move(options)),
       on_cpu_(options_.devices.front().kind == DeviceKind::kCpu),
       left_files_(options_.working_directory.empty() ? "." : options_.working_directory),
-      contexts_(options_.devices.size(), 0),
+      contexts_(options_.devices.size()),
       framework_(options_.saw_framework) {}
 
 absl::StatusOr<NodeObservation> CommandTrials::Run(std::span<const TrialSpec> specs,
@@ -119,14 +119,13 @@ absl::StatusOr<NodeObservation> CommandTrials::RunOnce(std::span<const TrialSpec
     if (options_.read_device_memory) {
       read = [this, &device] { return options_.read_device_memory(device); };
     }
-    memories.emplace_back(device, specs[i], std::move(read));
+    memories.emplace_back(device, specs[i], std::move(read), contexts_[i]);
     // Of a MIG instance nobody but its driver knows the name.
     const bool named = device.kind == DeviceKind::kCuda;
     uuids.push_back(named ? device.uuid : "");
   }
   absl::StatusOr<CommandEnvironment> environment = MakeCommandEnvironment(
-      options_.devices, output.path(),
-      fraction_refused_ ? std::nullopt : CommonFraction(memories, contexts_));
+      options_.devices, output.path(), fraction_refused_ ? std::nullopt : CommonFraction(memories));
   if (!environment.ok()) {
     Failure failure =
         FailureOf(FailureKind::kCannotStart, std::string(environment.status().message()));
@@ -156,7 +155,7 @@ absl::Status CommandTrials::Preload(Trial& trial, CommandEnvironment& environmen
   if (options_.observer.empty() || on_cpu_) return absl::OkStatus();
   std::vector<ObservedBudget> budgets;
   for (size_t i = 0; i < trial.memories.size(); ++i) {
-    budgets.push_back({options_.devices[i].uuid, trial.memories[i].AllocatorLimit(contexts_[i])});
+    budgets.push_back({options_.devices[i].uuid, trial.memories[i].AllocatorLimit()});
   }
   AB_ASSIGN_OR_RETURN(trial.observer, ObserverFile::Create(budgets));
   const std::string preload = trial.observer->PreloadPath(options_.observer);
@@ -315,7 +314,7 @@ NodeObservation CommandTrials::Finish(Trial& trial, const std::vector<std::strin
   evidence.oom_kills = ReadHostState().oom_kills.value_or(0) - host_before.oom_kills.value_or(0);
   for (size_t i = 0; i < trial.memories.size(); ++i) {
     evidence.nearly_full |= trial.memories[i].Fullness() > kNearlyFull;
-    contexts_[i] = std::max(contexts_[i], trial.memories[i].context_bytes().value_or(0));
+    contexts_[i] = trial.memories[i].context_bytes();
   }
   NodeObservation seen = Observe(trial);
   AddCommonWarnings(trial, warnings, seen.devices.front());

@@ -60,7 +60,7 @@ class CommandTrials {
   CancelSignal cancel_;
   LeftFiles left_files_;
   // What the driver has held of each device for the command besides its allocations, at most.
-  std::vector<int64_t> contexts_;
+  std::vector<std::optional<int64_t>> contexts_;
   // Absent: not known yet.
   std::optional<bool> speaks_;
   FrameworkWatch framework_;
