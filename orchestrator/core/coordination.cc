@@ -75,7 +75,6 @@ void Coordination::On(const coordinator::Connected& event) {
     return;
   }
   strangers_[event.connection] = event.address;
-  if (phase_ == Phase::kJoining) changed_ = true;
 }
 
 void Coordination::On(const coordinator::Received& event) {

@@ -143,10 +143,10 @@ void Coordination::TakeNumber() {
 }
 
 // As long as nothing was committed nobody trains, and no probe is in anybody's way: probes run
-// while others still come, and the last of them is waited for only once.
+// while others still come, and the last of them is waited for only once. The number is on the disk
+// before the first one comes.
 void Coordination::AskEarly() {
   if (state_.committed_round > 0 || !blocked_.empty()) return;
-  if (members_.members().empty() && strangers_.empty()) return;
   TakeNumber();
   if (phase_ == Phase::kOver || number_ != Number::kOnDisk || asked_early_) return;
   asked_early_ = true;

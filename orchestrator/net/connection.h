@@ -63,7 +63,8 @@ class Listener {
   virtual ~Listener() = default;
 
   // The next peer that has authenticated itself; one call at a time. Whoever fails to is turned
-  // away unseen, logged and counted. Cancelled: the listener was closed.
+  // away unseen, logged and counted. Before the first call nobody is let in, and all wait.
+  // Cancelled: the listener was closed.
   virtual boost::asio::awaitable<absl::StatusOr<std::unique_ptr<Connection>>> Accept() = 0;
 
   // Where it really listens, the port that was chosen included.

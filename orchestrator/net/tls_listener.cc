@@ -60,14 +60,15 @@ class ListenerState : public std::enable_shared_from_this<ListenerState> {
         refusals_(options_.log ? options_.log : LogWarning),
         arrived_(tasks.executor()),
         left_(tasks.executor()),
+        address_(AddressOf(acceptor_)),
         overdue_(tasks, timers, [this] { EndOverdue(); }) {}
 
-  void Start() {
-    address_ = AddressOf(acceptor_);
-    tasks_.Spawn("accept", AcceptAll(shared_from_this()));
-  }
-
   const HostPort& address() const { return address_; }
+
+  // Until somebody asks for peers they wait in the backlog.
+  void Start() {
+    if (!std::exchange(started_, true)) tasks_.Spawn("accept", AcceptAll(shared_from_this()));
+  }
 
   void Close() {
     closed_ = true;
@@ -115,7 +116,8 @@ class ListenerState : public std::enable_shared_from_this<ListenerState> {
   TlsListenOptions options_;
   HandshakeGate gate_;
   RefusalLog refusals_;
-  HostPort address_;
+  const HostPort address_;
+  bool started_ = false;
   bool closed_ = false;
   // The handshakes under way, the oldest first, so that they can be ended from outside.
   struct Handshake {
@@ -285,6 +287,7 @@ asio::awaitable<void> ListenerState::Admit(Self self, tcp::socket socket,
 
 asio::awaitable<absl::StatusOr<std::unique_ptr<Connection>>> ListenerState::Accept(Self self) {
   co_await asio::this_coro::throw_if_cancelled(false);
+  self->Start();
   while (self->ready_.empty()) {
     if (self->closed_ || self->tasks_.cancelled()) {
       co_return absl::CancelledError("the listener was closed");
@@ -324,7 +327,6 @@ absl::StatusOr<std::unique_ptr<Listener>> ListenTls(TaskGroup& tasks, Timers& ti
                       OpenListenSocket(tasks.executor(), options.bind_address, options.ports));
   auto state = std::make_shared<ListenerState>(tasks, timers, std::move(context),
                                                std::move(acceptor), std::move(options));
-  state->Start();
   return std::make_unique<TlsListener>(std::move(state));
 }
 

@@ -74,8 +74,10 @@ CoordinatorService::CoordinatorService(CoordinatorServiceOptions options,
       changed_(tasks_.executor()) {}
 
 asio::awaitable<ServiceOutcome> CoordinatorService::Run() {
+  // What can be done before anybody comes.
+  Handle(coordinator::Woke{});
+  co_await files_.Join();
   tasks_.Spawn("accept", AcceptAll());
-  wake_.Arm(core_.NextWake());
   while (!outcome_.has_value() || dismissing_ > 0) {
     changed_.expires_at(SteadyTime::max());
     co_await changed_.async_wait(asio::as_tuple(asio::use_awaitable));

@@ -54,6 +54,19 @@ TEST_F(CoordinatorServiceTest, State_IsOnTheDiskAndRoundsGoOnAfterARestart) {
   EXPECT_GT(confirmed_.back().round, 1);
 }
 
+TEST_F(CoordinatorServiceTest, FirstNumber_IsOnTheDiskBeforeAnybodyComes) {
+  StartCoordinator();
+  RunUntil([this] { return std::filesystem::exists(StateFile().path()); });
+  const auto state = LoadState(StateFile(), "job");
+  ASSERT_TRUE(state.ok() && state->has_value());
+  EXPECT_EQ((*state)->round, 1);
+  EXPECT_EQ((*state)->committed_round, 0);
+  StartAgent("n1", 24);
+  StartAgent("n2", 24);
+  RunUntilCommitted(1);
+  EXPECT_EQ(confirmed_.back().round, 1);
+}
+
 TEST_F(CoordinatorServiceTest, StateThatCannotBeWritten_CommitsNothing) {
   StartCoordinator();
   // A folder stands where the state should be; as root, permissions stop nobody.
