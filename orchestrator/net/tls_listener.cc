@@ -58,9 +58,9 @@ class ListenerState : public std::enable_shared_from_this<ListenerState> {
         options_(std::move(options)),
         gate_(options_.handshakes, options_.patience),
         refusals_(options_.log ? options_.log : LogWarning),
+        address_(AddressOf(acceptor_)),
         arrived_(tasks.executor()),
         left_(tasks.executor()),
-        address_(AddressOf(acceptor_)),
         overdue_(tasks, timers, [this] { EndOverdue(); }) {}
 
   const HostPort& address() const { return address_; }
